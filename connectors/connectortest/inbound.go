@@ -16,7 +16,7 @@ func messagesHaveOneForm(r *suiteRun) {
 	pass(time.Second)
 	r.Mention(Ada, group, "you there")
 	pass(time.Second)
-	got := r.messages()
+	got := r.Received()
 	r.want(got, "hello", "among us", "you there")
 	if r.Failed() {
 		return
@@ -57,7 +57,7 @@ func messageComesTwice(r *suiteRun) {
 	direct := r.Direct(Ada)
 	r.DeliverTwice(func() { r.Say(Ada, direct, "once") })
 	pass(time.Minute)
-	got := r.messages()
+	got := r.Received()
 	if len(got) == 0 {
 		r.Fatal("the handler got no message within a minute; want one")
 	}
@@ -75,7 +75,7 @@ func botsAreMarked(r *suiteRun) {
 	r.Mention(Self, group, "I said")
 	r.Say(Self, r.Direct(Ada), "I said to Ada")
 	pass(time.Minute)
-	for _, m := range r.messages() {
+	for _, m := range r.Received() {
 		if !m.Bot {
 			r.Errorf("%q by %s is not marked", m.Text, m.Author)
 		}
@@ -83,7 +83,7 @@ func botsAreMarked(r *suiteRun) {
 }
 
 func orderWithSlowHandler(r *suiteRun) {
-	r.takes(func(chat.Inbound) error {
+	r.Refuse(func(chat.Inbound) error {
 		time.Sleep(3 * time.Second)
 		return nil
 	})
@@ -94,7 +94,7 @@ func orderWithSlowHandler(r *suiteRun) {
 func orderWithRefusals(r *suiteRun) {
 	var mu sync.Mutex
 	calls := 0
-	r.takes(func(chat.Inbound) error {
+	r.Refuse(func(chat.Inbound) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if calls++; calls%4 != 0 {
@@ -116,7 +116,7 @@ func (r *suiteRun) sayInTwoRooms() {
 	pass(time.Hour)
 	rooms := map[chat.RoomID][]chat.Message{}
 	seen := map[chat.MemoryID]bool{}
-	for _, m := range r.messages() {
+	for _, m := range r.Received() {
 		if !seen[m.ID] { // only first deliveries are ordered
 			rooms[m.Room] = append(rooms[m.Room], m)
 		}

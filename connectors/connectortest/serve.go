@@ -9,7 +9,7 @@ import (
 )
 
 // Serve serves h on l until the test ends.
-func Serve(t *testing.T, l net.Listener, h http.Handler) {
+func Serve(t testing.TB, l net.Listener, h http.Handler) {
 	srv := &http.Server{Handler: h, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}
 	ended := make(chan error, 1)
 	go func() { ended <- srv.Serve(l) }()

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -89,10 +88,7 @@ type suiteRun struct {
 	budgets map[string]progressive.Budget
 	stop    context.CancelFunc
 	ended   chan error
-
-	mu   sync.Mutex
-	got  []chat.Inbound
-	take func(chat.Inbound) error // the handler's result; nil accepts everything
+	Inbox
 }
 
 func (r *suiteRun) must(err error) {
@@ -105,7 +101,7 @@ func (r *suiteRun) must(err error) {
 func (r *suiteRun) start() {
 	ctx, cancel := context.WithCancel(r.Context())
 	r.stop, r.ended = cancel, make(chan error, 1)
-	go func() { r.ended <- r.bot.Run(ctx, r.handle) }()
+	go func() { r.ended <- r.bot.Run(ctx, r.Handle) }()
 	pass(10 * time.Second) // for the login
 }
 
@@ -131,46 +127,12 @@ func (r *suiteRun) end() {
 	r.Platform.Close()
 }
 
-func (r *suiteRun) handle(_ context.Context, in chat.Inbound) (chat.Accepted, error) {
-	r.mu.Lock()
-	take := r.take
-	r.mu.Unlock()
-	if take != nil {
-		if err := take(in); err != nil {
-			return chat.Accepted{}, err
-		}
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.got = append(r.got, in)
-	return chat.Accepted{}, nil
-}
-
-func (r *suiteRun) takes(f func(chat.Inbound) error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.take = f
-}
-
-// messages returns the messages delivered so far.
-func (r *suiteRun) messages() (all []chat.Message) {
-	synctest.Wait()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, in := range r.got {
-		if m, ok := in.(chat.Message); ok {
-			all = append(all, m)
-		}
-	}
-	return all
-}
-
 // ask sends a message as Ada, and returns the delivered message.
 func (r *suiteRun) ask(in Room, text string) chat.Message {
 	r.Helper()
 	r.Mention(Ada, in, text)
 	pass(time.Second)
-	all := r.messages()
+	all := r.Received()
 	if len(all) == 0 || !strings.Contains(all[len(all)-1].Text, text) {
 		r.Fatalf("%q was not handed over: %v", text, all)
 	}

@@ -65,7 +65,7 @@ func TestPresses(t *testing.T) {
 					t.Fatal(err)
 				}
 				var got []chat.Choice
-				w.choose = func(ctx context.Context, in chat.Choice) (chat.Accepted, error) {
+				w.Choose = func(ctx context.Context, in chat.Choice) (chat.Accepted, error) {
 					got = append(got, in)
 					if c.take == nil {
 						return chat.Accepted{}, nil
@@ -100,7 +100,7 @@ func TestPressesAnsweredElsewhere(t *testing.T) {
 				t.Fatal(err)
 			}
 			var taken atomic.Int32
-			w.choose = func(context.Context, chat.Choice) (chat.Accepted, error) { taken.Add(1); return chat.Accepted{}, nil }
+			w.Choose = func(context.Context, chat.Choice) (chat.Accepted, error) { taken.Add(1); return chat.Accepted{}, nil }
 			w.fake.Fault(discordfake.Match{Route: discordfake.AnswerPress}, discordfake.ErrorCode(status, code, "no"))
 			all := w.fake.Messages(w.channel)
 			w.fake.Press(all[len(all)-1].ID, w.ann, offer.ID+":0")

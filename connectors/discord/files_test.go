@@ -19,11 +19,9 @@ func (w *botHarness) sendFile(a discordfake.Attachment) (chat.Attachment, string
 	w.start()
 	id := w.fake.Say(w.channel, w.ann, "look", discordfake.Attach(a))
 	w.settle()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	m, ok := w.received[len(w.received)-1].(chat.Message)
-	if !ok || len(m.Files) != 1 {
-		w.Fatalf("heard %+v", w.received)
+	m := w.newest()
+	if len(m.Files) != 1 {
+		w.Fatalf("received %+v; want a message with one file", m)
 	}
 	return m.Files[0], id
 }

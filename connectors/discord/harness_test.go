@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"parley/connectors"
+	"parley/connectors/connectortest"
 	"parley/connectors/discord"
 	"parley/connectors/discord/discordfake"
 	"parley/core/chat"
@@ -32,45 +32,29 @@ type botHarness struct {
 	channel string
 	ann     string
 
-	mu       sync.Mutex
-	received []chat.Inbound
-	fail     func(chat.Inbound) error
-	choose   func(context.Context, chat.Choice) (chat.Accepted, error)
-	log      sim.Log
-	kept     map[string]string // what the bot's processes have stored
-	writes   int               // of that
-	life     *life
-	cancel   context.CancelFunc
-	ended    chan error
+	connectortest.Inbox
+	log    sim.Log
+	life   *life
+	cancel context.CancelFunc
+	ended  chan error
+
+	mu     sync.Mutex
+	kept   map[string]string // the state that the bot's processes have stored
+	writes int               // of that
 
 	catchUp time.Duration
 	shards  int // of the settings; 0 is auto
 }
 
 func loadSpec(t *testing.T) *discordfake.Spec {
-	dir := os.Getenv("PARLEY_SPECS")
-	if dir == "" {
-		t.Log("PARLEY_SPECS IS NOT SET: requests are not compared with Discord's description of its API")
-		return nil
-	}
-	spec, err := specOnce(dir)
+	spec, err := discordfake.SharedSpec()
 	if err != nil {
 		t.Fatal(err)
 	}
+	if spec == nil {
+		t.Log("PARLEY_SPECS IS NOT SET: requests are not compared with Discord's description of its API")
+	}
 	return spec
-}
-
-var loaded sync.Map // specifications by directory: they are large, and never change
-
-func specOnce(dir string) (*discordfake.Spec, error) {
-	if s, ok := loaded.Load(dir); ok {
-		return s.(*discordfake.Spec), nil
-	}
-	s, err := discordfake.LoadSpec(dir)
-	if err == nil {
-		loaded.Store(dir, s)
-	}
-	return s, err
 }
 
 // withBot runs a test in a bubble. At its end nothing may have been refused as malformed, no ping sent, no secret
@@ -193,36 +177,15 @@ func (w *botHarness) launch() {
 			w.mu.Lock()
 			dead := life.dead
 			w.mu.Unlock()
-			if dead {
+			switch {
+			case dead:
 				return chat.Accepted{}, chat.ErrCrashed
+			case ctx.Err() != nil:
+				return chat.Accepted{}, ctx.Err()
 			}
-			return w.handle(ctx, in)
+			return w.Handle(ctx, in)
 		})
 	}()
-}
-
-func (w *botHarness) handle(ctx context.Context, in chat.Inbound) (chat.Accepted, error) {
-	if ctx.Err() != nil {
-		return chat.Accepted{}, ctx.Err()
-	}
-	if c, ok := in.(chat.Choice); ok {
-		return w.choose(ctx, c)
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.fail != nil {
-		if err := w.fail(in); err != nil {
-			return chat.Accepted{}, err
-		}
-	}
-	w.received = append(w.received, in)
-	return chat.Accepted{}, nil
-}
-
-func (w *botHarness) failHandler(f func(chat.Inbound) error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.fail = f
 }
 
 // settle lets a moment pass.
@@ -260,24 +223,18 @@ func (w *botHarness) fatal() string {
 }
 
 func (w *botHarness) inboundMessages() []chat.Inbound {
-	return slices.DeleteFunc(w.allInbound(), func(in chat.Inbound) bool {
+	return slices.DeleteFunc(w.Events(), func(in chat.Inbound) bool {
 		j, ok := in.(chat.Joined)
 		return ok && j.Entity.ID == "" // each session is told where the bot is
 	})
-}
-
-func (w *botHarness) allInbound() []chat.Inbound {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.Clone(w.received)
 }
 
 // texts are the texts of all messages, each once, in the order in which they came first (the runtime knows repeats by
 // their id).
 func (w *botHarness) texts() (texts []string) {
 	seen := map[chat.MemoryID]bool{}
-	for _, in := range w.inboundMessages() {
-		if m, ok := in.(chat.Message); ok && !seen[m.ID] {
+	for _, m := range w.Received() {
+		if !seen[m.ID] {
 			seen[m.ID] = true
 			texts = append(texts, m.Text)
 		}
@@ -314,14 +271,11 @@ func (w *botHarness) openAt(a chat.Address) progressive.Sink {
 // newest is the message that was heard last.
 func (w *botHarness) newest() chat.Message {
 	w.Helper()
-	all := w.inboundMessages()
-	for i := len(all) - 1; i >= 0; i-- {
-		if m, ok := all[i].(chat.Message); ok {
-			return m
-		}
+	all := w.Received()
+	if len(all) == 0 {
+		w.Fatal("the handler got no message; want at least one")
 	}
-	w.Fatal("the handler got no message; want at least one")
-	return chat.Message{}
+	return all[len(all)-1]
 }
 
 // count counts the requests of a route.

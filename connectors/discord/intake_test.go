@@ -22,7 +22,7 @@ func TestHandlerFails(t *testing.T) {
 		other := w.fake.AddChannel(w.guild, "other")
 		room := chat.RoomID("discord/" + w.channel)
 		down := true
-		w.failHandler(func(in chat.Inbound) error {
+		w.Refuse(func(in chat.Inbound) error {
 			if m := in.(chat.Message); m.Room == room && down {
 				return errStore
 			}
@@ -35,7 +35,7 @@ func TestHandlerFails(t *testing.T) {
 		w.settle()
 		w.wantTexts("elsewhere")
 		time.Sleep(10 * time.Minute)
-		w.failHandler(nil)
+		w.Refuse(nil)
 		time.Sleep(30 * time.Second)
 		w.wantTexts("elsewhere", "one", "two")
 	})
@@ -45,14 +45,14 @@ func TestHandlerFails(t *testing.T) {
 func TestMoreThanALaneHolds(t *testing.T) {
 	withBot(t, func(w *botHarness) {
 		w.start()
-		w.failHandler(func(chat.Inbound) error { return errStore })
+		w.RefuseAll(errStore)
 		var want []string
 		for i := range 150 {
 			w.say(fmt.Sprint(i))
 			want = append(want, fmt.Sprint(i))
 		}
 		w.settle()
-		w.failHandler(nil)
+		w.Refuse(nil)
 		time.Sleep(time.Minute)
 		w.wantTexts(want...)
 		if n := w.count(discordfake.GetMessages); n != 1 {
@@ -65,7 +65,7 @@ func TestMoreThanALaneHolds(t *testing.T) {
 func TestHandlerPanics(t *testing.T) {
 	withBot(t, func(w *botHarness) {
 		w.start()
-		w.failHandler(func(in chat.Inbound) error {
+		w.Refuse(func(in chat.Inbound) error {
 			if in.(chat.Message).Text == "poison" {
 				panic("boom")
 			}
@@ -84,11 +84,11 @@ func TestHandlerPanics(t *testing.T) {
 func TestStopWithFullLanes(t *testing.T) {
 	withBot(t, func(w *botHarness) {
 		w.start()
-		w.failHandler(func(chat.Inbound) error { return errStore })
+		w.RefuseAll(errStore)
 		w.say("one")
 		w.say("two")
 		w.settle()
-		w.failHandler(nil)
+		w.Refuse(nil)
 		w.stop()
 		w.wantTexts("one", "two")
 	})
@@ -140,12 +140,12 @@ func TestFetchFails(t *testing.T) {
 func TestReconnectWhileAMessageFails(t *testing.T) {
 	withBot(t, func(w *botHarness) {
 		w.start()
-		w.failHandler(func(chat.Inbound) error { return errStore })
+		w.RefuseAll(errStore)
 		w.say("one")
 		w.settle()
 		w.fake.CutGateway()
 		time.Sleep(time.Minute)
-		w.failHandler(nil)
+		w.Refuse(nil)
 		w.say("two")
 		time.Sleep(time.Minute)
 		w.wantTexts("one", "two")
@@ -158,17 +158,12 @@ func TestStopKeepsTheOrder(t *testing.T) {
 		w.start()
 		w.say("before")
 		time.Sleep(10 * time.Second)
-		w.failHandler(func(in chat.Inbound) error {
-			if in.(chat.Message).Text == "one" {
-				return errStore
-			}
-			return nil
-		})
+		w.RefuseText("one", errStore)
 		w.say("one")
 		w.say("two")
 		w.settle()
 		w.restart()
-		w.failHandler(nil)
+		w.Refuse(nil)
 		w.start()
 		w.wantTexts("before", "one", "two")
 	})

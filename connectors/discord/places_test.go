@@ -13,7 +13,7 @@ func TestServers(t *testing.T) {
 	withBot(t, func(w *botHarness) {
 		w.start()
 		w.settle()
-		before := len(w.allInbound())
+		before := len(w.Events())
 		id := w.fake.AddGuild("Club")
 		w.fake.RemoveBot(id, true)
 		w.fake.RemoveBot(id, false)
@@ -25,7 +25,7 @@ func TestServers(t *testing.T) {
 		if before == 0 {
 			t.Error("the session did not tell where the bot is")
 		}
-		if diff := cmp.Diff(want, w.allInbound()[before:]); diff != "" {
+		if diff := cmp.Diff(want, w.Events()[before:]); diff != "" {
 			t.Errorf("handed in (-want +got):\n%s", diff)
 		}
 	})

@@ -39,7 +39,7 @@ func TestPressesHoldNobodyUp(t *testing.T) {
 		messages := w.postInChannels(channels + 1)
 		w.fake.Fault(discordfake.Match{Route: discordfake.AnswerPress, Times: -1}, discordfake.DelayAnswer(100*time.Millisecond))
 		var chosen atomic.Int32
-		w.choose = func(context.Context, chat.Choice) (chat.Accepted, error) { chosen.Add(1); return chat.Accepted{}, nil }
+		w.Choose = func(context.Context, chat.Choice) (chat.Accepted, error) { chosen.Add(1); return chat.Accepted{}, nil }
 		before := runtime.NumGoroutine()
 		for range presses {
 			for _, m := range messages[:channels] {
@@ -79,7 +79,7 @@ func TestPressesExpire(t *testing.T) {
 		w.start()
 		messages := w.postInChannels(1)
 		var chosen atomic.Int32
-		w.choose = func(context.Context, chat.Choice) (chat.Accepted, error) {
+		w.Choose = func(context.Context, chat.Choice) (chat.Accepted, error) {
 			chosen.Add(1)
 			time.Sleep(100 * time.Millisecond)
 			return chat.Accepted{}, nil
@@ -107,7 +107,7 @@ func TestPressesAreNotLimited(t *testing.T) {
 	withBot(t, func(w *botHarness) {
 		w.start()
 		messages := w.postInChannels(1)
-		w.choose = func(context.Context, chat.Choice) (chat.Accepted, error) { return chat.Accepted{}, nil }
+		w.Choose = func(context.Context, chat.Choice) (chat.Accepted, error) { return chat.Accepted{}, nil }
 		w.fake.Fault(discordfake.Match{Route: discordfake.CreateMessage}, discordfake.TooManyRequests(discordfake.ScopeGlobal, 10*time.Second))
 		if _, err := w.open().Post(w.Context(), part("words"), "run/x"); err == nil {
 			t.Fatal("the post succeeded despite the rate limit; want it refused")
@@ -129,7 +129,7 @@ func TestPressesAtAStop(t *testing.T) {
 		w.start()
 		messages := w.postInChannels(1)
 		w.fake.Fault(discordfake.Match{Route: discordfake.AnswerPress, Times: -1}, discordfake.DelayAnswer(100*time.Millisecond))
-		w.choose = func(context.Context, chat.Choice) (chat.Accepted, error) { return chat.Accepted{}, nil }
+		w.Choose = func(context.Context, chat.Choice) (chat.Accepted, error) { return chat.Accepted{}, nil }
 		for range 900 {
 			w.fake.Press(messages[0], w.ann, offer.ID+":1")
 		}

@@ -72,19 +72,14 @@ func TestWatermarkIsContiguous(t *testing.T) {
 	withBot(t, func(w *botHarness) {
 		w.start()
 		other := w.fake.AddChannel(w.guild, "other")
-		w.failHandler(func(in chat.Inbound) error {
-			if m, ok := in.(chat.Message); ok && m.Text == "stuck" {
-				return errStore
-			}
-			return nil
-		})
+		w.RefuseText("stuck", errStore)
 		w.say("stuck")
 		for i := range 5 {
 			w.fake.Say(other, w.ann, fmt.Sprint(i))
 			time.Sleep(5 * time.Second)
 		}
 		w.kill()
-		w.failHandler(nil)
+		w.Refuse(nil)
 		w.start()
 		if got := w.texts(); !slices.Contains(got, "stuck") || len(got) != 6 {
 			t.Errorf("heard %q", got)
@@ -98,12 +93,12 @@ func TestStopWithUnsafeMessages(t *testing.T) {
 		w.start()
 		w.say("before")
 		time.Sleep(10 * time.Second)
-		w.failHandler(func(chat.Inbound) error { return errStore })
+		w.RefuseAll(errStore)
 		w.say("one")
 		w.say("two")
 		w.settle()
 		w.restart()
-		w.failHandler(nil)
+		w.Refuse(nil)
 		w.start()
 		w.wantTexts("before", "one", "two")
 	})
@@ -113,7 +108,7 @@ func TestStopWithUnsafeMessages(t *testing.T) {
 func TestKillWithAFullLane(t *testing.T) {
 	withBot(t, func(w *botHarness) {
 		w.start()
-		w.failHandler(func(chat.Inbound) error { return errStore })
+		w.RefuseAll(errStore)
 		var want []string
 		for i := range 150 {
 			w.say(fmt.Sprint(i))
@@ -121,7 +116,7 @@ func TestKillWithAFullLane(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		w.kill()
-		w.failHandler(nil)
+		w.Refuse(nil)
 		w.restartAndWait()
 		w.wantTexts(want...)
 	})

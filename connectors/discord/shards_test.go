@@ -292,7 +292,7 @@ func (r *replicas) begin(name string) *discord.Discord {
 					return chat.Accepted{}, nil // the store recognizes it by its id
 				}
 			}
-			return r.handle(ctx, in)
+			return r.Handle(ctx, in)
 		})
 	}()
 	r.ends[name] = sync.OnceFunc(func() {

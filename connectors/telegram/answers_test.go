@@ -32,7 +32,7 @@ func (r *botHarness) crowd(chats int) (all []telegramfake.Message, by []telegram
 // takes has the handler take every choice, which is not confirmed before.
 func (r *botHarness) takes() (choices *atomic.Int64) {
 	n := &atomic.Int64{}
-	r.choose = func(context.Context, chat.Choice) (chat.Accepted, error) {
+	r.Choose = func(context.Context, chat.Choice) (chat.Accepted, error) {
 		if len(r.Unconfirmed()) == 0 {
 			r.t.Error("a press was confirmed before it was stored; want it unconfirmed")
 		}
@@ -177,7 +177,7 @@ func TestPressesAtAStop(t *testing.T) {
 func TestPressesStayInOrder(t *testing.T) {
 	withBot(t, func(t *testing.T, r *botHarness) {
 		messages, people := r.crowd(2)
-		r.refuse(func(chat.Inbound) error { return errDown })
+		r.RefuseAll(errDown)
 		chosen := r.takes()
 		r.Say(telegramfake.Chat{ID: messages[0].Chat}, people[0], "one")
 		r.Press(messages[0], people[0], offer.ID+":1")
@@ -186,7 +186,7 @@ func TestPressesStayInOrder(t *testing.T) {
 		if chosen.Load() != 1 {
 			t.Errorf("%d choices are taken, want that of the other chat", chosen.Load())
 		}
-		r.refuse(nil)
+		r.Refuse(nil)
 		wait(keptWait)
 		r.want("one")
 		if chosen.Load() != 2 {

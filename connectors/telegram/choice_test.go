@@ -71,7 +71,7 @@ func TestPresses(t *testing.T) {
 					t.Fatal(err)
 				}
 				var got []chat.Choice
-				r.choose = func(ctx context.Context, in chat.Choice) (chat.Accepted, error) {
+				r.Choose = func(ctx context.Context, in chat.Choice) (chat.Accepted, error) {
 					got = append(got, in)
 					if c.take == nil {
 						return chat.Accepted{}, nil

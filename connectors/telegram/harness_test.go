@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/http"
-	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -27,30 +25,28 @@ const site = "telegram.test:80"
 // botHarness is a bot and its server, in one bubble.
 type botHarness struct {
 	*telegramfake.Server
-	t      *testing.T
-	net    *sim.Net
-	bot    *Telegram
-	log    *sim.Log
-	take   func(chat.Inbound) error // what the handler answers; nil takes everything
-	choose func(context.Context, chat.Choice) (chat.Accepted, error)
-
-	mu  sync.Mutex
-	got []chat.Inbound
+	connectortest.Inbox
+	t   *testing.T
+	net *sim.Net
+	bot *Telegram
+	log *sim.Log
 }
 
 // withBot runs f with virtual time. Afterwards no request was wrong in form, and the log holds no token.
 func withBot(t *testing.T, f func(*testing.T, *botHarness), opts ...telegramfake.Option) {
 	t.Helper()
-	if dir := os.Getenv("PARLEY_SPECS"); dir != "" {
-		spec, err := telegramfake.LoadSpec(dir)
+	spec, err := telegramfake.SharedSpec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts = append(opts, telegramfake.WithSpec(spec))
+	synctest.Test(t, func(t *testing.T) {
+		r := &botHarness{Server: telegramfake.New(opts...), t: t, net: sim.NewNet(), log: &sim.Log{}}
+		l, err := r.net.Listen("tcp", site)
 		if err != nil {
 			t.Fatal(err)
 		}
-		opts = append(opts, telegramfake.WithSpec(spec))
-	}
-	synctest.Test(t, func(t *testing.T) {
-		r := &botHarness{Server: telegramfake.New(opts...), t: t, net: sim.NewNet(), log: &sim.Log{}}
-		r.serve()
+		connectortest.Serve(t, l, r.Server)
 		r.bot = r.another()
 		f(t, r)
 		for _, bad := range r.Rejected() {
@@ -63,22 +59,6 @@ func withBot(t *testing.T, f func(*testing.T, *botHarness), opts ...telegramfake
 		}
 		for _, leak := range sim.Leak("log", r.log.String(), r.Token()) {
 			t.Error(leak)
-		}
-	})
-}
-
-func (r *botHarness) serve() {
-	l, err := r.net.Listen("tcp", site)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	srv := &http.Server{Handler: r.Server, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}
-	ended := make(chan error, 1)
-	go func() { ended <- srv.Serve(l) }()
-	r.t.Cleanup(func() {
-		_ = srv.Close()
-		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
-			r.t.Errorf("serve: %v", err)
 		}
 	})
 }
@@ -102,7 +82,7 @@ func (r *botHarness) another() *Telegram {
 func (r *botHarness) run(bot *Telegram) (stop func() error) {
 	ctx, cancel := context.WithCancel(r.t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- bot.Run(ctx, r.handle) }()
+	go func() { ended <- bot.Run(ctx, r.Handle) }()
 	var once sync.Once
 	var err error
 	stop = func() error {
@@ -114,34 +94,9 @@ func (r *botHarness) run(bot *Telegram) (stop func() error) {
 	return stop
 }
 
-func (r *botHarness) handle(ctx context.Context, in chat.Inbound) (chat.Accepted, error) {
-	if c, ok := in.(chat.Choice); ok {
-		return r.choose(ctx, c)
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.take != nil {
-		if err := r.take(in); err != nil {
-			return chat.Accepted{}, err
-		}
-	}
-	r.got = append(r.got, in)
-	return chat.Accepted{}, nil
-}
-
-// refuse changes what the handler answers.
-func (r *botHarness) refuse(take func(chat.Inbound) error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.take = take
-}
-
 // texts are the messages that the handler took, in order; a command is its name after a slash.
 func (r *botHarness) texts() (out []string) {
-	synctest.Wait()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, in := range r.got {
+	for _, in := range r.Events() {
 		switch in := in.(type) {
 		case chat.Message:
 			out = append(out, in.Text)
@@ -164,13 +119,11 @@ func (r *botHarness) want(texts ...string) {
 // last is the message that was handed over last.
 func (r *botHarness) last() chat.Message {
 	r.t.Helper()
-	synctest.Wait()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.got) == 0 {
+	all := r.Events()
+	if len(all) == 0 {
 		r.t.Fatal("the handler got no event; want at least one")
 	}
-	return r.got[len(r.got)-1].(chat.Message)
+	return all[len(all)-1].(chat.Message)
 }
 
 // ask sends a message as a user, and opens the conversation that it begins.

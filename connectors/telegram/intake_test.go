@@ -119,7 +119,7 @@ func TestPanicInTheHandler(t *testing.T) {
 	withBot(t, func(t *testing.T, r *botHarness) {
 		ada := r.AddUser("Ada", "ada")
 		room := r.AddPrivate(ada)
-		r.refuse(func(in chat.Inbound) error {
+		r.Refuse(func(in chat.Inbound) error {
 			if in.(chat.Message).Text == "poison" {
 				panic("boom")
 			}

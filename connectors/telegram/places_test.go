@@ -5,7 +5,6 @@ import (
 	"errors"
 	"sync"
 	"testing"
-	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -14,19 +13,9 @@ import (
 	"parley/core/chat"
 )
 
-// handed are the inbounds that came since the last call.
-func (r *botHarness) handed() []chat.Inbound {
-	synctest.Wait()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	all := r.got
-	r.got = nil
-	return all
-}
-
 func (r *botHarness) gets(want ...chat.Inbound) {
 	r.t.Helper()
-	if diff := cmp.Diff(want, r.handed(), cmpopts.EquateEmpty(), cmpopts.EquateApproxTime(0)); diff != "" {
+	if diff := cmp.Diff(want, r.Drain(), cmpopts.EquateEmpty(), cmpopts.EquateApproxTime(0)); diff != "" {
 		r.t.Errorf("handed over (-want +got):\n%s", diff)
 	}
 }
@@ -68,7 +57,7 @@ func TestMembershipComesAgain(t *testing.T) {
 		ada := r.AddUser("Ada", "ada")
 		club := r.AddGroup("Club")
 		refused := 0
-		r.refuse(func(chat.Inbound) error {
+		r.Refuse(func(chat.Inbound) error {
 			if refused++; refused < 3 {
 				return errDown
 			}
@@ -78,7 +67,7 @@ func TestMembershipComesAgain(t *testing.T) {
 		r.Kick(club, ada)
 		r.JoinBot(club, ada)
 		wait(pollTime)
-		got := r.handed()
+		got := r.Drain()
 		if len(got) != 2 {
 			t.Fatalf("handed over %+v", got)
 		}
@@ -95,7 +84,7 @@ func TestReactions(t *testing.T) {
 		conv := r.AddPrivate(ada)
 		r.run(r.bot)
 		m := r.Say(conv, ada, "hello")
-		r.handed()
+		r.Drain()
 		reaction := func(emoji string, added bool) chat.Reaction {
 			return chat.Reaction{Room: r.bot.account.room(conv.ID, 0), Author: entity(ada.ID), Name: "Ada",
 				On: r.bot.account.memory(conv.ID, m.ID), Message: messageID(conv.ID, m.ID), AnyTopic: true, Emoji: emoji, Added: added}
@@ -103,7 +92,7 @@ func TestReactions(t *testing.T) {
 		events := map[string]bool{} // of updates, which have one or more reactions
 		compare := func(want ...chat.Inbound) {
 			t.Helper()
-			all := r.handed()
+			all := r.Drain()
 			for _, in := range all {
 				if one := in.(chat.Reaction); one.Event == "" || events[one.Event] {
 					t.Errorf("%+v is not told from the reactions of other updates", one)

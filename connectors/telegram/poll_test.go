@@ -39,7 +39,7 @@ func TestEndConfirms(t *testing.T) {
 		ada := r.AddUser("Ada", "ada")
 		room := r.AddPrivate(ada)
 		ctx, cancel := context.WithCancel(t.Context())
-		r.refuse(func(in chat.Inbound) error {
+		r.Refuse(func(in chat.Inbound) error {
 			if in.(chat.Message).Text == "two" {
 				cancel()
 				return context.Canceled
@@ -49,7 +49,7 @@ func TestEndConfirms(t *testing.T) {
 		for _, text := range []string{"one", "two", "three"} {
 			r.Say(room, ada, text)
 		}
-		if err := r.bot.Run(ctx, r.handle); err != nil {
+		if err := r.bot.Run(ctx, r.Handle); err != nil {
 			t.Errorf("Run returned %v", err)
 		}
 		r.want("one")
@@ -64,7 +64,7 @@ func TestKeepsWhatIsNotTaken(t *testing.T) {
 	withBot(t, func(t *testing.T, r *botHarness) {
 		ada := r.AddUser("Ada", "ada")
 		room := r.AddPrivate(ada)
-		r.refuse(func(chat.Inbound) error { return errDown })
+		r.RefuseAll(errDown)
 		stop := r.run(r.bot)
 		r.Say(room, ada, "one")
 		r.Say(room, ada, "two")
@@ -80,7 +80,7 @@ func TestKeepsWhatIsNotTaken(t *testing.T) {
 		if n := len(r.Unconfirmed()); n != 2 {
 			t.Fatalf("%d updates wait, want 2", n)
 		}
-		r.refuse(nil)
+		r.Refuse(nil)
 		r.run(r.another())
 		r.want("one", "two")
 	})
@@ -99,9 +99,7 @@ func TestComesAgainAfterACrash(t *testing.T) {
 		wait(time.Second)
 		r.Say(room, ada, "two")
 		r.want("one", "one", "two")
-		r.mu.Lock()
-		again := r.got[1].(chat.Message)
-		r.mu.Unlock()
+		again := r.Events()[1].(chat.Message)
 		if again.ID != first.ID || again.Room != first.Room {
 			t.Errorf("came as %q, and again as %q", first.ID, again.ID)
 		}
@@ -113,12 +111,7 @@ func TestOneRoomDoesNotStopOthers(t *testing.T) {
 	withBot(t, func(t *testing.T, r *botHarness) {
 		ada, bob := r.AddUser("Ada", "ada"), r.AddUser("Bob", "bob")
 		bad, good := r.AddPrivate(ada), r.AddPrivate(bob)
-		r.refuse(func(in chat.Inbound) error {
-			if in.(chat.Message).Text == "a1" {
-				return errDown
-			}
-			return nil
-		})
+		r.RefuseText("a1", errDown)
 		r.Say(bad, ada, "a1")
 		r.Say(good, bob, "b1")
 		r.Say(bad, ada, "a2")
@@ -126,7 +119,7 @@ func TestOneRoomDoesNotStopOthers(t *testing.T) {
 		r.run(r.bot)
 		wait(30 * time.Second)
 		r.want("b1", "b2")
-		r.refuse(nil)
+		r.Refuse(nil)
 		wait(time.Minute)
 		r.want("b1", "b2", "a1", "a2")
 	})
@@ -136,12 +129,7 @@ func TestGivesUpWhatAloneFails(t *testing.T) {
 	withBot(t, func(t *testing.T, r *botHarness) {
 		ada, bob := r.AddUser("Ada", "ada"), r.AddUser("Bob", "bob")
 		bad, good := r.AddPrivate(ada), r.AddPrivate(bob)
-		r.refuse(func(in chat.Inbound) error {
-			if in.(chat.Message).Text == "poison" {
-				return errDown
-			}
-			return nil
-		})
+		r.RefuseText("poison", errDown)
 		r.Say(bad, ada, "poison")
 		r.run(r.bot)
 		wait(time.Hour)
@@ -307,11 +295,11 @@ func TestRefusedToken(t *testing.T) {
 			withBot(t, func(t *testing.T, r *botHarness) {
 				_, s := r.private()
 				ended := make(chan error, 1)
-				go func() { ended <- r.bot.Run(t.Context(), r.handle) }()
+				go func() { ended <- r.bot.Run(t.Context(), r.Handle) }()
 				wait(time.Second)
 				r.Fault(telegramfake.Fault{Method: method, Times: -1, Status: 401, Body: unauthorized})
 				if method == "getMe" {
-					go func() { ended <- r.another().Run(t.Context(), r.handle) }()
+					go func() { ended <- r.another().Run(t.Context(), r.Handle) }()
 				} else if _, err := s.Post(t.Context(), part("hi"), ""); method == "sendMessage" && err == nil {
 					t.Error("the post succeeded with a refused token; want an error")
 				}
@@ -419,7 +407,7 @@ func TestEdits(t *testing.T) {
 		r.run(r.bot)
 		m := r.Say(room, ada, "one")
 		first := r.last()
-		r.refuse(func(in chat.Inbound) error {
+		r.Refuse(func(in chat.Inbound) error {
 			if _, edit := in.(chat.Edited); edit {
 				return errDown
 			}
@@ -429,14 +417,12 @@ func TestEdits(t *testing.T) {
 		r.Say(room, ada, "two")
 		wait(30 * time.Second)
 		r.want("one")
-		r.refuse(nil)
+		r.Refuse(nil)
 		wait(30 * time.Second)
 		r.want("one", "edited: one, changed", "two")
-		r.mu.Lock()
-		defer r.mu.Unlock()
 		want := first.Memory
 		want.Text = "one, changed"
-		if e := r.got[1].(chat.Edited); !reflect.DeepEqual(e.Memory, want) {
+		if e := r.Events()[1].(chat.Edited); !reflect.DeepEqual(e.Memory, want) {
 			t.Errorf("edited is %+v, want %+v", e.Memory, want)
 		}
 	})

@@ -4,7 +4,6 @@ package discordworld
 import (
 	"fmt"
 	"net/http"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -27,22 +26,13 @@ type Platform struct {
 
 var _ connectortest.Platform = (*Platform)(nil)
 
-// spec is the official description of the API; nil if the environment does not say where it is.
-var spec = sync.OnceValues(func() (*discordfake.Spec, error) {
-	dir := os.Getenv("PARLEY_SPECS")
-	if dir == "" {
-		return nil, nil
-	}
-	return discordfake.LoadSpec(dir)
-})
-
 // dawn is when Discord's ids are well under way: they count from 2015.
 var dawn = time.Date(2016, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // New returns a platform without messages. With PARLEY_SPECS in the environment every request is compared
 // with the official description too.
 func New() (*Platform, error) {
-	s, err := spec()
+	s, err := discordfake.SharedSpec()
 	if err != nil {
 		return nil, fmt.Errorf("read the description of the API: %w", err)
 	}

@@ -4,7 +4,6 @@ package telegramworld
 import (
 	"fmt"
 	"net/http"
-	"os"
 	"slices"
 	"strconv"
 	"sync"
@@ -27,27 +26,14 @@ type Platform struct {
 
 var _ connectortest.Platform = (*Platform)(nil)
 
-// spec is the official description of the API; nil if the environment does not say where it is.
-var spec = sync.OnceValues(func() (*telegramfake.Spec, error) {
-	dir := os.Getenv("PARLEY_SPECS")
-	if dir == "" {
-		return nil, nil
-	}
-	return telegramfake.LoadSpec(dir)
-})
-
 // New returns a platform without messages. With PARLEY_SPECS in the environment every request is compared
 // with the official description too.
 func New() (*Platform, error) {
-	options := []telegramfake.Option{telegramfake.WithReadAllGroupMessages()}
-	s, err := spec()
+	s, err := telegramfake.SharedSpec()
 	if err != nil {
 		return nil, fmt.Errorf("read the description of the API: %w", err)
 	}
-	if s != nil {
-		options = append(options, telegramfake.WithSpec(s))
-	}
-	f := telegramfake.New(options...)
+	f := telegramfake.New(telegramfake.WithReadAllGroupMessages(), telegramfake.WithSpec(s))
 	w := &Platform{
 		Fake: f, users: map[connectortest.User]telegramfake.User{}, chats: map[connectortest.User]telegramfake.Chat{},
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // SpecFile is the name of Discord's OpenAPI description in a directory of
@@ -56,6 +57,16 @@ func LoadSpec(dir string) (*Spec, error) {
 	}
 	return spec, nil
 }
+
+// SharedSpec returns the description in the directory that PARLEY_SPECS names, or nil if it is not set. The file is large, and read once.
+func SharedSpec() (*Spec, error) { return sharedSpec() }
+
+var sharedSpec = sync.OnceValues(func() (*Spec, error) {
+	if dir := os.Getenv("PARLEY_SPECS"); dir != "" {
+		return LoadSpec(dir)
+	}
+	return nil, nil
+})
 
 // openAPI is as much of the format as the check needs.
 type openAPI struct {

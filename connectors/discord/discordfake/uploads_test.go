@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"mime/multipart"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -49,9 +48,9 @@ func stands(a answer) (names, ids []string) {
 
 // An edit's list is all that stays ("Editing Message Attachments" in Discord's reference).
 func TestAttachmentsOfEdits(t *testing.T) {
-	var spec *discordfake.Spec
-	if os.Getenv("PARLEY_SPECS") != "" {
-		spec = loadSpec(t)
+	spec, err := discordfake.SharedSpec()
+	if err != nil {
+		t.Fatal(err)
 	}
 	const two = `{"attachments":[{"id":"0","filename":"a"},{"id":"1","filename":"b"}]}`
 	for name, c := range map[string]struct {

@@ -2,55 +2,22 @@ package telegramfake_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"os"
 	"strconv"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 	"unicode/utf16"
 
+	"parley/connectors/connectortest"
 	"parley/connectors/telegram/telegramfake"
+	"parley/sim"
 )
 
 func utf16s(s string) []uint16 { return utf16.Encode([]rune(s)) }
-
-// pipes is a listener in memory: both ends live in the bubble that makes them.
-type pipes struct {
-	conns  chan net.Conn
-	done   chan struct{}
-	closed sync.Once
-}
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.conns:
-		return c, nil
-	case <-p.done:
-		return nil, net.ErrClosed
-	}
-}
-func (p *pipes) Close() error   { p.closed.Do(func() { close(p.done) }); return nil }
-func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "memory", Net: "memory"} }
-
-func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	ours, theirs := net.Pipe()
-	select {
-	case p.conns <- theirs:
-		return ours, nil
-	case <-p.done:
-		return nil, net.ErrClosed
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-}
 
 // bot is a client that speaks JSON over a connection in memory.
 type bot struct {
@@ -77,19 +44,15 @@ type params map[string]any
 
 // serve starts a server in memory; the test's end waits for all of it.
 func serve(t testing.TB, opts ...telegramfake.Option) *bot {
-	p := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}
-	b := &bot{Server: telegramfake.New(opts...), t: t, http: &http.Client{Transport: &http.Transport{DialContext: p.dial}}}
-	srv := &http.Server{Handler: b.Server}
-	ended := make(chan error, 1)
-	go func() { ended <- srv.Serve(p) }()
-	t.Cleanup(func() {
-		b.http.CloseIdleConnections()
-		_ = srv.Close()
-		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
-			t.Errorf("serve: %v", err)
-		}
-	})
-	spec, err := sharedSpec()
+	web := sim.NewNet()
+	l, err := web.Listen("tcp", "api:80")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bot{Server: telegramfake.New(opts...), t: t, http: &http.Client{Transport: &http.Transport{DialContext: web.Dial}}}
+	connectortest.Serve(t, l, b.Server)
+	t.Cleanup(b.http.CloseIdleConnections)
+	spec, err := telegramfake.SharedSpec()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,17 +196,9 @@ func elapsed(f func()) time.Duration {
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
 
-// sharedSpec is read once; nil if PARLEY_SPECS is not set.
-var sharedSpec = sync.OnceValues(func() (*telegramfake.Spec, error) {
-	if dir := os.Getenv("PARLEY_SPECS"); dir != "" {
-		return telegramfake.LoadSpec(dir)
-	}
-	return nil, nil
-})
-
 func loadSpec(t *testing.T) *telegramfake.Spec {
 	t.Helper()
-	spec, err := sharedSpec()
+	spec, err := telegramfake.SharedSpec()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // SpecFile is the name of the machine-readable specification (PaulSonOfLars/telegram-bot-api-spec).
@@ -46,6 +47,16 @@ func LoadSpec(dir string) (*Spec, error) {
 	}
 	return &Spec{methods: file.Methods, types: file.Types}, nil
 }
+
+// SharedSpec returns the specification in the directory that PARLEY_SPECS names, or nil if it is not set. The file is large, and read once.
+func SharedSpec() (*Spec, error) { return sharedSpec() }
+
+var sharedSpec = sync.OnceValues(func() (*Spec, error) {
+	if dir := os.Getenv("PARLEY_SPECS"); dir != "" {
+		return LoadSpec(dir)
+	}
+	return nil, nil
+})
 
 // Check compares the parameters of a request, as they are in a form, with the method's.
 func (s *Spec) Check(method string, params map[string]string) error {

@@ -61,7 +61,7 @@ func painted(t *testing.T, name string, width, height int) string {
 // withSpec compares requests with the specification where there is one.
 func withSpec(t *testing.T) (opts []telegramfake.Option) {
 	t.Helper()
-	spec, err := sharedSpec()
+	spec, err := telegramfake.SharedSpec()
 	if err != nil {
 		t.Fatal(err)
 	}
