@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/invopop/jsonschema"
 
+	"parley/internal/golden"
 	"parley/internal/sections"
 )
 
@@ -59,7 +60,7 @@ func TestDeliveredFileShowsEveryKey(t *testing.T) {
 	}
 	text, keys, lines := read()
 	for i, s := range catalog {
-		if *update && lines[parent(s)+"."+s.Name] == 0 {
+		if golden.Update() && lines[parent(s)+"."+s.Name] == 0 {
 			if err := os.WriteFile(file, []byte(withSection(t, text, lines, i)), 0o644); err != nil {
 				t.Fatal(err)
 			}

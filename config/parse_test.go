@@ -2,9 +2,9 @@ package config
 
 import (
 	"errors"
-	"flag"
 	"io/fs"
 	"os"
+	"parley/internal/golden"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,8 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
-
-var update = flag.Bool("update", false, "rewrite schema.json and the golden files, and add missing sections to config.yaml")
 
 // environment is a getenv over a fixed set of variables.
 func environment(variables map[string]string) func(string) (string, bool) {
@@ -174,24 +172,8 @@ func TestErrorsReadWell(t *testing.T) {
 			if strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("SE-02: the message gives a secret away: %v", err)
 			}
-			compareGolden(t, strings.TrimSuffix(file, ".yaml")+".txt", err.Error()+"\n")
+			golden.Check(t, strings.TrimSuffix(file, ".yaml")+".txt", err.Error()+"\n")
 		})
-	}
-}
-
-func compareGolden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s is stale (go test ./config -update rewrites it):\n%s", file, diff)
 	}
 }
 

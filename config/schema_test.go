@@ -13,6 +13,7 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"parley/core/quota"
+	"parley/internal/golden"
 	"parley/internal/sections"
 )
 
@@ -175,7 +176,7 @@ func TestSchemaIsCurrent(t *testing.T) {
 	if strings.Count(string(got), `"description"`) < 20 {
 		t.Errorf("the comments of the structs are missing:\n%s", got)
 	}
-	compareGolden(t, "schema.json", string(got)+"\n")
+	golden.Check(t, "schema.json", string(got)+"\n")
 }
 
 func readSchema(t *testing.T) *shape {

@@ -2,9 +2,7 @@ package core_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,23 +15,8 @@ import (
 	"parley/core/schedule"
 	"parley/core/turn"
 	"parley/gatewaytest"
+	"parley/internal/golden"
 )
-
-var update = flag.Bool("update", false, "write the goldens")
-
-// golden compares got with a file.
-func (w *harness) golden(name, got string) {
-	w.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		w.Must(os.WriteFile(path, []byte(got+"\n"), 0o644))
-	}
-	want, err := os.ReadFile(path)
-	w.Must(err)
-	if got+"\n" != string(want) {
-		w.Errorf("%s:\n%s\nwant:\n%s", name, got, want)
-	}
-}
 
 // parrots is what the owner reads of the program.
 var parrots = turn.Program{
@@ -97,7 +80,7 @@ func TestCommandsAreAside(t *testing.T) {
 		for _, name := range []string{"help", "status", "model"} {
 			acc := n.sendText("/" + name)
 			_, said := w.waitAnswer(acc)
-			w.golden(name+".txt", said)
+			golden.Check(w, filepath.Join("testdata", name+".txt"), said+"\n")
 			m, err := w.Store.Memory(w.Context(), acc.Memory)
 			w.Must(err)
 			answer, err := w.Store.Memory(w.Context(), w.run(acc).Said())

@@ -7,6 +7,7 @@ import (
 	"parley/core/answer"
 	"parley/core/generate"
 	"parley/core/llm"
+	"parley/internal/golden"
 )
 
 // cutMark is what people read where an answer stays cut off.
@@ -113,7 +114,7 @@ func TestPromptOfTheRest(t *testing.T) {
 			[]step{write("There is te"), finish(llm.FinishLength)}, []step{write("a.")})
 		w.wantAnswer(w.start().sendText("What do you have? </beginning>"), answer.Completed, "Let me see. \n\nLOOK\n\nThere is tea.")
 		got := promptText(w.lastPrompt())
-		golden(t, "continue", got)
+		golden.Check(t, "testdata/prompts/continue.txt", got)
 		if strings.Count(got, "</beginning>") != 1 || strings.Count(got, "</results>") != 1 {
 			t.Error("the prompt has its tags more than once; want one </beginning> and one </results>")
 		}

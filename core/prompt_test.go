@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"parley/core/llm"
 	"parley/core/prompt"
 	"parley/core/text"
+	"parley/internal/golden"
 	"parley/plugins/essentials"
 	"parley/plugins/knowledge"
 )
@@ -53,23 +53,6 @@ func promptText(r llm.Request) string {
 		fmt.Fprintf(&b, "=== tool %s\n", a.Name)
 	}
 	return b.String()
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", "prompts", name+".txt")
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(want) != got {
-		t.Errorf("%s differs; run with -update and look at the difference. It is now:\n%s", path, got)
-	}
 }
 
 // withProviders gives the next processes the usual providers.
@@ -130,7 +113,7 @@ func TestPrompts(t *testing.T) {
 						}
 					})
 				}
-				golden(t, strings.ReplaceAll(name+"_"+form, " ", "_"), first)
+				golden.Check(t, filepath.Join("testdata", "prompts", strings.ReplaceAll(name+"_"+form, " ", "_")+".txt"), first)
 			})
 		}
 	}

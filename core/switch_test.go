@@ -9,6 +9,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/turn"
+	"parley/internal/golden"
 )
 
 // severalModels gives the next processes three models that say who they are. Ada can switch in direct chats.
@@ -32,7 +33,7 @@ func TestModelPicker(t *testing.T) {
 		w.wantAnswer(n.sendText("Who?"), answer.Completed, "I am main.")
 		acc := n.sendText("/model")
 		_, said := w.waitAnswer(acc)
-		w.golden("models.txt", said)
+		golden.Check(w, "testdata/models.txt", said+"\n")
 		w.wantAnswer(n.deliver(chat.Choice(pressed(w.question(acc), 1))), answer.Completed, said+"\n\n→ **fast**\n\nFrom now on **fast** answers in this chat.")
 		w.chat.forgetSeen()
 		w.wantAnswer(n.sendText("Who?"), answer.Completed, "I am fast.")

@@ -3,7 +3,6 @@ package discord
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,25 +10,8 @@ import (
 	"testing"
 
 	"parley/core/chat"
+	"parley/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s:\n%s\nwant:\n%s", name, got, want)
-	}
-}
 
 const us = "900000000000000001"
 
@@ -101,7 +83,7 @@ func TestInbound(t *testing.T) {
 		raw, _ := json.Marshal(m)
 		b.WriteString("== " + c.name + "\n" + inboundOf(t, raw, c.place) + "\n")
 	}
-	golden(t, "testdata/inbound/table.txt", b.String())
+	golden.Check(t, "testdata/inbound/table.txt", b.String())
 	if strings.Contains(b.String(), "cdn.example") || strings.Contains(b.String(), "hm=") {
 		t.Error("the address of a file is handed in")
 	}
@@ -281,6 +263,6 @@ func TestRender(t *testing.T) {
 		for _, p := range rendered(string(text)) {
 			b.WriteString("---- part\n" + p.Text + "\n")
 		}
-		golden(t, strings.TrimSuffix(f, ".md")+".golden", b.String())
+		golden.Check(t, strings.TrimSuffix(f, ".md")+".golden", b.String())
 	}
 }

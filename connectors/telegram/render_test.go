@@ -11,6 +11,7 @@ import (
 	"parley/connectors"
 	"parley/connectors/telegram/telegramfake"
 	"parley/core/answer"
+	"parley/internal/golden"
 	"parley/progressive"
 	"parley/progressive/markdown"
 )
@@ -124,19 +125,7 @@ func TestRenderGolden(t *testing.T) {
 	if len(parts) != 1 {
 		t.Fatalf("%d parts", len(parts))
 	}
-	got, golden := parts[0].Text+"\n", filepath.Join("testdata", "answer.html")
-	if os.Getenv("UPDATE_GOLDEN") != "" {
-		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	golden.Check(t, filepath.Join("testdata", "answer.html"), parts[0].Text+"\n")
 }
 
 // TR-04

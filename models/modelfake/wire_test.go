@@ -1,8 +1,6 @@
 package modelfake_test
 
 import (
-	"flag"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,10 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"parley/internal/golden"
 	"parley/models/modelfake"
 )
-
-var update = flag.Bool("update", false, "write the goldens")
 
 // TestWire pins every byte of the answers; a bubble's clock starts at midnight of 2000-01-01 UTC.
 func TestWire(t *testing.T) {
@@ -53,26 +50,9 @@ func TestWire(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				golden(t, name, resp.Status+" "+resp.Header.Get("Content-Type")+"\n"+body)
+				golden.Check(t, filepath.Join("testdata", name+".txt"), resp.Status+" "+resp.Header.Get("Content-Type")+"\n"+body)
 			})
 		})
-	}
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name+".txt")
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Error(diff)
 	}
 }
 

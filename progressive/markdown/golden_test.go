@@ -1,17 +1,15 @@
 package markdown_test
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"parley/internal/golden"
 	"parley/progressive/markdown"
 )
-
-var update = flag.Bool("update", false, "write the goldens")
 
 // A long answer in each dialect: whole, split, and at growing prefixes.
 func TestGolden(t *testing.T) {
@@ -21,8 +19,8 @@ func TestGolden(t *testing.T) {
 	}
 	text := string(data)
 	for _, d := range dialects() {
-		golden(t, "answer."+d.name, join(markdown.Render(markdown.Parse(text), d.d, markdown.Limits{})))
-		golden(t, "answer."+d.name+".parts", join(markdown.Render(markdown.Parse(text), d.d, markdown.Limits{Length: 700, Entities: 90})))
+		golden.Check(t, filepath.Join("testdata", "answer."+d.name+".golden"), join(markdown.Render(markdown.Parse(text), d.d, markdown.Limits{})))
+		golden.Check(t, filepath.Join("testdata", "answer."+d.name+".parts.golden"), join(markdown.Render(markdown.Parse(text), d.d, markdown.Limits{Length: 700, Entities: 90})))
 		r := markdown.NewRenderer(d.d, markdown.Limits{Length: 700, Entities: 90})
 		var b strings.Builder
 		for at := 97; at < len(text); at += 97 {
@@ -35,7 +33,7 @@ func TestGolden(t *testing.T) {
 				fmt.Fprintf(&b, "%d bytes, %d parts, the last ends with %q\n", at, len(parts), last[max(0, len(last)-60):])
 			}
 		}
-		golden(t, "answer."+d.name+".growing", strings.ToValidUTF8(b.String(), "?"))
+		golden.Check(t, filepath.Join("testdata", "answer."+d.name+".growing.golden"), strings.ToValidUTF8(b.String(), "?"))
 	}
 }
 
@@ -54,7 +52,7 @@ func TestGoldenOfLongCode(t *testing.T) {
 		for _, f := range files {
 			fmt.Fprintf(&b, "%s has %d bytes\n", f.Name, len(f.Text))
 		}
-		golden(t, "longcode."+d.name, b.String())
+		golden.Check(t, filepath.Join("testdata", "longcode."+d.name+".golden"), b.String())
 	}
 }
 
@@ -67,21 +65,4 @@ func join(parts []markdown.Rendered) string {
 		b.WriteString(p.Text)
 	}
 	return b.String() + "\n"
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name+".golden")
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs; if that is right, run with -update\n%s", name, got)
-	}
 }
