@@ -45,6 +45,7 @@ type replicas struct {
 	quota.UsageStore
 	storage.Upkeep
 	storage.PersonalData
+	storage.Transcripts
 
 	all  []*Store
 	next atomic.Int64
@@ -69,7 +70,7 @@ func newReplicas(t *testing.T, url string, o Options, n int) *replicas {
 	r.WordIndex, r.VectorIndex, r.VectorBackfill, r.pieces = r.one(), r.one(), r.one(), r.one()
 	r.RoomNotes, r.Inbox, r.Runs, r.Journal, r.Retries, r.Leases = r.one(), r.one(), r.one(), r.one(), r.one(), r.one()
 	r.Files, r.Questions, r.crowd, r.UsageStore, r.Upkeep, r.Fleet, r.Approvals = r.one(), r.one(), r.one(), r.one(), r.one(), r.one(), r.one()
-	r.reminding, r.Uploads, r.Parking, r.PersonalData = r.one(), r.one(), r.one(), r.one()
+	r.reminding, r.Uploads, r.Parking, r.PersonalData, r.Transcripts = r.one(), r.one(), r.one(), r.one(), r.one()
 	return r
 }
 

@@ -14,9 +14,31 @@ import (
 
 // PersonalRecords implements [storage.PersonalData].
 func (s *personal) PersonalRecords(ctx context.Context, person chat.EntityID, after string) (page chat.PersonalPage, err error) {
-	page, err = record.PersonalPageOf(after, func(t record.PersonalTable, key []any) (found [][]any, err error) {
+	page, err = s.records(ctx, record.PersonalTables(), string(person), after)
+	return page, wrap(err, "reading what is stored about %q", person)
+}
+
+// RoomRecords implements [storage.Transcripts].
+func (s *personal) RoomRecords(ctx context.Context, room chat.RoomID, after string) (page chat.PersonalPage, err error) {
+	page, err = s.records(ctx, record.RoomTables(), string(room), after)
+	return page, wrap(err, "reading the room %q", room)
+}
+
+// ListRooms implements [storage.Transcripts].
+func (s *personal) ListRooms(ctx context.Context, limit int) (all []chat.ListedRoom, err error) {
+	err = s.read(ctx, func(ctx context.Context, q querier) error {
+		rows, err := q.Query(ctx, numbered(record.ListRooms), limit)
+		all, err = collect(rows, err, record.ScanListedRoom)
+		return err
+	})
+	return all, wrap(err, "listing the rooms")
+}
+
+// records returns a page of the rows about a person or a room.
+func (s *personal) records(ctx context.Context, tables []record.PersonalTable, about, after string) (chat.PersonalPage, error) {
+	return record.PersonalPageOf(tables, after, func(t record.PersonalTable, key []any) (found [][]any, err error) {
 		err = s.read(ctx, func(ctx context.Context, q querier) error {
-			rows, err := q.Query(ctx, numbered(t.Query(len(key) == 0)), append([]any{string(person)}, key...)...)
+			rows, err := q.Query(ctx, numbered(t.Query(len(key) == 0)), append([]any{about}, key...)...)
 			if found, err = collectAny(rows, err); err != nil {
 				return fmt.Errorf("%s: %w", t.Name, err)
 			}
@@ -24,7 +46,6 @@ func (s *personal) PersonalRecords(ctx context.Context, person chat.EntityID, af
 		})
 		return found, err
 	})
-	return page, wrap(err, "reading what is stored about %q", person)
 }
 
 // DeletePersonal implements [storage.PersonalData]. It works in transactions of one room each, so that other writers

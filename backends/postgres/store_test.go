@@ -125,6 +125,12 @@ func TestPersonalData(t *testing.T) {
 	storagetest.Personal(t, func(t *testing.T) storage.Store { return newReplicas(t, fresh(t), Options{Guest: true, own: true}, 2) })
 }
 
+func TestTranscripts(t *testing.T) {
+	t.Parallel()
+	template(t) // outside of the bubble
+	storagetest.Transcripts(t, func(t *testing.T) storage.Store { return open(t, fresh(t), Options{Guest: true, own: true}) })
+}
+
 func TestOldTotals(t *testing.T) {
 	t.Parallel()
 	s := open(t, fresh(t), Options{Guest: true})

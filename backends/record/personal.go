@@ -67,6 +67,36 @@ func PersonalTables() []PersonalTable {
 	return all
 }
 
+// RoomTables returns for each table with rows about a room which ones an export of the room has, with the room as ?1.
+func RoomTables() []PersonalTable {
+	return []PersonalTable{
+		personal("chat", "rooms", "id world kind connector name created attention", `id = ?1`),
+		personal("messages", "memories", "seq id turn role kind author name text in_reply_to at history interrupted failure content", `room = ?1`),
+		personal("files", "files", "run n name type data", `run IN (SELECT m.room || '#' || m.turn FROM memories m WHERE m.role = 'said' AND m.room = ?1)`),
+		personal("uploads", "uploads", "id sender message name type size at complete thumbnail evicted", `room = ?1`),
+		personal("upload_pieces", "upload_pieces", "upload n data", `upload IN (SELECT id FROM uploads WHERE room = ?1)`),
+		personal("notes", "room_notes", "seq kind key about text first last at expires", `room = ?1`),
+		personal("reminders", "reminders", "seq id person due content", `room = ?1`),
+		personal("choices", "questions", "id run expires carrier question", `room = ?1`),
+		personal("approvals", "approvals", "id run call tool kind arguments effect asker at expires decision decider decided", `room = ?1`),
+		personal("runs", "runs", "id turn kind author opened duty status failure text", `room = ?1`),
+	}
+}
+
+// ListRooms selects the rooms with messages of users, that with the newest one first: the columns are those of [ScanListedRoom], and ?1 is the
+// maximum number.
+const ListRooms = `SELECT r.id, r.connector, r.name, m.at, m.name, m.author FROM rooms r JOIN memories m ON m.seq = (
+		SELECT seq FROM memories WHERE room = r.id AND role IN ('input', 'heard') ORDER BY turn DESC, seq DESC LIMIT 1)
+	ORDER BY m.at DESC, m.seq DESC LIMIT ?1`
+
+// ScanListedRoom reads a row of [ListRooms].
+func ScanListedRoom(r Row) (l chat.ListedRoom, err error) {
+	var at int64
+	err = r.Scan(&l.ID, &l.Connector, &l.Name, &at, &l.AuthorName, &l.Author)
+	l.At = Time(at)
+	return l, err
+}
+
 const theirUploads = `sender = ?1 OR room IN (` + OwnChats + `)`
 
 // personal returns the entry of a table with rows about persons. columns are those that an export shows: internal ones,
@@ -145,10 +175,10 @@ type PersonalCursor struct {
 // Encode returns c as a text.
 func (c PersonalCursor) Encode() string { return JSON(c) }
 
-// ParsePersonalCursor returns the remaining tables, and the last key that was read of the first of
+// ParsePersonalCursor returns the remaining tables of all, and the last key that was read of the first of
 // them. It fails for a text that is no cursor.
-func ParsePersonalCursor(text string) (rest []PersonalTable, after []any, err error) {
-	all := slices.DeleteFunc(PersonalTables(), func(t PersonalTable) bool { return t.Where == "" })
+func ParsePersonalCursor(all []PersonalTable, text string) (rest []PersonalTable, after []any, err error) {
+	all = slices.DeleteFunc(all, func(t PersonalTable) bool { return t.Where == "" })
 	if text == "" {
 		return all, nil, nil
 	}
@@ -172,11 +202,11 @@ func ParsePersonalCursor(text string) (rest []PersonalTable, after []any, err er
 	return all[i:], c.After, nil
 }
 
-// PersonalPageOf reads the next page of an export. rows returns the rows of a table that follow a key. A page has
+// PersonalPageOf reads the next page of an export of all. rows returns the rows of a table that follow a key. A page has
 // records of one table, so that a reader can write one section after the other. It fails for an invalid cursor, and
 // with the error of rows.
-func PersonalPageOf(after string, rows func(t PersonalTable, key []any) ([][]any, error)) (page chat.PersonalPage, err error) {
-	tables, key, err := ParsePersonalCursor(after)
+func PersonalPageOf(all []PersonalTable, after string, rows func(t PersonalTable, key []any) ([][]any, error)) (page chat.PersonalPage, err error) {
+	tables, key, err := ParsePersonalCursor(all, after)
 	for i := 0; err == nil && i < len(tables); i, key = i+1, nil {
 		t := tables[i]
 		found, err := rows(t, key)

@@ -54,7 +54,7 @@ func TestPersonalObject(t *testing.T) {
 		t.Errorf("%s, %v\nwant %s", got, err, want)
 	}
 	cursor := PersonalCursor{"messages", []any{int64(1<<62 + 1)}}.Encode()
-	if rest, after, err := ParsePersonalCursor(cursor); err != nil || fmt.Sprint(after) != "[4611686018427387905]" || rest[0].Section != "messages" {
+	if rest, after, err := ParsePersonalCursor(PersonalTables(), cursor); err != nil || fmt.Sprint(after) != "[4611686018427387905]" || rest[0].Section != "messages" {
 		t.Errorf("%s is %v, %v", cursor, after, err)
 	}
 }

@@ -12,9 +12,33 @@ import (
 
 // PersonalRecords implements [storage.PersonalData].
 func (s *personal) PersonalRecords(ctx context.Context, person chat.EntityID, after string) (page chat.PersonalPage, err error) {
-	page, err = record.PersonalPageOf(after, func(t record.PersonalTable, key []any) (found [][]any, err error) {
+	page, err = s.records(ctx, record.PersonalTables(), string(person), after)
+	return page, wrap(err, "reading what is stored about %q", person)
+}
+
+// RoomRecords implements [storage.Transcripts].
+func (s *personal) RoomRecords(ctx context.Context, room chat.RoomID, after string) (page chat.PersonalPage, err error) {
+	page, err = s.records(ctx, record.RoomTables(), string(room), after)
+	return page, wrap(err, "reading the room %q", room)
+}
+
+// ListRooms implements [storage.Transcripts].
+func (s *personal) ListRooms(ctx context.Context, limit int) (all []chat.ListedRoom, err error) {
+	err = s.read(ctx, func(db *conn) error {
+		rows, err := db.QueryContext(ctx, record.ListRooms, limit)
+		if err == nil {
+			all, err = collect(rows, record.ScanListedRoom)
+		}
+		return err
+	})
+	return all, wrap(err, "listing the rooms")
+}
+
+// records returns a page of the rows about a person or a room.
+func (s *personal) records(ctx context.Context, tables []record.PersonalTable, about, after string) (chat.PersonalPage, error) {
+	return record.PersonalPageOf(tables, after, func(t record.PersonalTable, key []any) (found [][]any, err error) {
 		err = s.read(ctx, func(db *conn) error {
-			rows, err := db.QueryContext(ctx, t.Query(len(key) == 0), append([]any{string(person)}, key...)...)
+			rows, err := db.QueryContext(ctx, t.Query(len(key) == 0), append([]any{about}, key...)...)
 			if err != nil {
 				return fmt.Errorf("%s: %w", t.Name, err)
 			}
@@ -23,7 +47,6 @@ func (s *personal) PersonalRecords(ctx context.Context, person chat.EntityID, af
 		})
 		return found, err
 	})
-	return page, wrap(err, "reading what is stored about %q", person)
 }
 
 // DeletePersonal implements [storage.PersonalData]. It works in transactions of one room each, so that writers never

@@ -81,6 +81,10 @@ func TestPersonalData(t *testing.T) {
 	storagetest.Personal(t, func(t *testing.T) storage.Store { return open(t, migrated(t, "parley.db")) })
 }
 
+func TestTranscripts(t *testing.T) {
+	storagetest.Transcripts(t, func(t *testing.T) storage.Store { return open(t, migrated(t, "parley.db")) })
+}
+
 func TestOldTotals(t *testing.T) {
 	s := open(t, migrated(t, "parley.db"))
 	storagetest.OldTotals(t, s, func() {

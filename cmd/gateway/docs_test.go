@@ -46,9 +46,11 @@ type outcome struct {
 
 // outcomes lists those commands. Words in capitals stand for something that the folder does not have.
 var outcomes = map[string]outcome{
-	"gateway pair":      {1, "no code given"},
-	"gateway health":    {1, "name it with --listen"}, // TestHealth asks gateways
-	"gateway pair CODE": {1, "code"},
+	"gateway pair":                             {1, "no code given"},
+	"gateway export ROOM":                      {1, "there is no room ROOM"}, // TestPersonIsExportedAndDeleted exports one
+	"gateway export --json ROOM -o a.json":     {1, "there is no room ROOM"},
+	"gateway health":                           {1, "name it with --listen"}, // TestHealth asks gateways
+	"gateway pair CODE":                        {1, "code"},
 	"gateway pair --remove telegram:123456789": {1, "telegram:123456789"},
 	"gateway pair --remove browser:3f2a9c1b":   {1, "no browser 3f2a9c1b is logged in"},
 	"gateway runs retry RUN":                   {1, "RUN"},
@@ -71,6 +73,7 @@ var says = map[string]string{
 	"gateway backup before.db":                             "It was opened and checked.",
 	"gateway backup parley-2026-01-02.db":                  "It was opened and checked.",
 	"gateway restore --confirm":                            "Nothing is held.",
+	"gateway export":                                       "No room has messages.",
 	"gateway runs":                                         "Nothing is set aside.",
 	"gateway pair --web":                                   "/login",
 	"gateway person export telegram:123456789":             `"sections": {}`,

@@ -38,20 +38,9 @@ func (e *exportPersonCmd) Run(ctx context.Context, c *cli) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
-	if e.Output == "" {
-		_, err := writeExport(ctx, os.Stdout, p, e.Account)
-		return err
-	}
-	file, err := os.OpenFile(e.Output, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	records, err := writeExport(ctx, file, p, e.Account)
-	if err = errors.Join(err, file.Close()); err != nil {
-		return errors.Join(err, os.Remove(e.Output)) // a part of an export could be taken for all of it
-	}
-	fmt.Printf("%d records were written to %s.\n", records, e.Output)
-	return nil
+	return writeTo(e.Output, func(to io.Writer) (int, error) {
+		return writeExport(to, "person", e.Account, func(each func(chat.PersonalPage) error) error { return p.Export(ctx, each) })
+	})
 }
 
 // openPerson checks the form of an account and returns access to its data.
@@ -67,17 +56,17 @@ func openPerson(ctx context.Context, c *cli, account string) (*local.Person, err
 	return local.OpenPerson(ctx, cfg, account)
 }
 
-// writeExport writes the data about the person as one JSON object, keeping no more than a page in memory, and
+// writeExport writes the data about a person or a room as one JSON object, keeping no more than a page in memory, and
 // returns the number of records. Each record is on a line of its own, so that programs can read it line by line too.
-func writeExport(ctx context.Context, to io.Writer, p *local.Person, account string) (records int, err error) {
+func writeExport(to io.Writer, subject, id string, pages func(func(chat.PersonalPage) error) error) (records int, err error) {
 	out := bufio.NewWriter(to)
-	head, err := json.Marshal(account)
+	head, err := json.Marshal(id)
 	if err != nil {
 		return 0, err
 	}
-	fmt.Fprintf(out, "{\n\"version\": %d,\n\"person\": %s,\n\"exported\": %q,\n\"sections\": {", exportVersion, head, time.Now().UTC().Format(time.RFC3339))
+	fmt.Fprintf(out, "{\n\"version\": %d,\n%q: %s,\n\"exported\": %q,\n\"sections\": {", exportVersion, subject, head, time.Now().UTC().Format(time.RFC3339))
 	section := ""
-	err = p.Export(ctx, func(page chat.PersonalPage) error {
+	err = pages(func(page chat.PersonalPage) error {
 		separator := ",\n"
 		if page.Section != section {
 			if section != "" {

@@ -38,6 +38,8 @@ func TestPersonIsExportedAndDeleted(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	account := conversationOf(t, g)
+	room := strings.Replace(account, ":", "/", 1)
+	checkRoom(t, g, account, room)
 	checkExport(t, person(0, "my secret question", "", "export", account), account)
 	person(1, "nothing was deleted", "", "delete", account)
 	person(1, "nothing was deleted", "no\n", "delete", account)
@@ -55,6 +57,22 @@ func TestPersonIsExportedAndDeleted(t *testing.T) {
 		data, err := os.ReadFile(filepath.Join(g.Dir, "parley.db"+ending))
 		if err == nil && (strings.Contains(string(data), "secret question") || strings.Contains(string(data), "So far")) {
 			t.Errorf("parley.db%s still has the text", ending)
+		}
+	}
+}
+
+// checkRoom expects that the list of rooms has the account of the visitor, and that the room is exported in both forms.
+func checkRoom(t *testing.T, g *gateway, account, room string) {
+	t.Helper()
+	for want, args := range map[string][]string{
+		account: {"export"}, "# " + room: {"export", room}, "my secret question": {"export", room}, `"room": "` + room: {"export", "--json", room},
+		"1 records were written to a.md": {"export", room, "-o", "a.md"}, "there is no room nowhere": {"export", "nowhere"},
+		"nothing is stored about this room": {"export", "web/none"},
+	} {
+		c := command(t, nil, args...)
+		c.Dir = g.Dir
+		if out, err := c.CombinedOutput(); !strings.Contains(string(out), want) {
+			t.Errorf("%v: %v %s; want %q", args, err, out, want)
 		}
 	}
 }

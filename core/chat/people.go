@@ -125,6 +125,16 @@ type PersonalPage struct {
 	Next    string            // the beginning of the next page; empty: this was the last one
 }
 
+// ListedRoom is an entry of a list of rooms.
+type ListedRoom struct {
+	ID              RoomID
+	Connector, Name string
+	// The newest message of a user.
+	At         time.Time
+	Author     EntityID
+	AuthorName string
+}
+
 // PersonalDeletion is the result of a step of the deletion of a person's data.
 type PersonalDeletion struct {
 	Deleted map[string]int // how many records of each section were deleted

@@ -36,6 +36,15 @@ type People interface {
 	PairingRequests(ctx context.Context) ([]chat.PairingRequest, error)
 }
 
+// Transcripts lists rooms and reads all stored data of one.
+type Transcripts interface {
+	// ListRooms returns at most limit rooms with messages of users, that with the newest one first.
+	ListRooms(ctx context.Context, limit int) ([]chat.ListedRoom, error)
+	// RoomRecords returns a page of the stored data of a room, like [PersonalData.PersonalRecords]. The messages are in the order
+	// of their arrival. A room that is not stored has no records.
+	RoomRecords(ctx context.Context, room chat.RoomID, after string) (chat.PersonalPage, error)
+}
+
 // PersonalData reads and deletes the stored data about a person. A person's own chats are the direct chats and the chats of
 // the API where no other person has written.
 type PersonalData interface {

@@ -34,6 +34,7 @@ type Store interface {
 	People
 	Reminders
 	PersonalData
+	Transcripts
 	quota.UsageStore
 	Upkeep
 }

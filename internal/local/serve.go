@@ -42,6 +42,8 @@ type Store interface {
 	Replicas(ctx context.Context) (chat.Fleet, error)
 	PersonalRecords(ctx context.Context, person chat.EntityID, after string) (chat.PersonalPage, error)
 	DeletePersonal(ctx context.Context, person chat.EntityID) (chat.PersonalDeletion, error)
+	ListRooms(ctx context.Context, limit int) ([]chat.ListedRoom, error)
+	RoomRecords(ctx context.Context, room chat.RoomID, after string) (chat.PersonalPage, error)
 	Keep(ctx context.Context, name, value string) error
 	Kept(ctx context.Context, name string) (string, error)
 	Swap(ctx context.Context, name, old, value string) (bool, error)
@@ -131,6 +133,8 @@ func Handler(store Store, rt Runtime) http.Handler {
 	runs.serve(mux, store, rt)
 	status.serve(mux, store, rt)
 	person.serve(mux, store, rt)
+	rooms.serve(mux, store, rt)
+	roomRecords.serve(mux, store, rt)
 	keep.serve(mux, store, rt)
 	kept.serve(mux, store, rt)
 	swap.serve(mux, store, rt)

@@ -148,6 +148,10 @@ func (s *Interceptor) Leave(ctx context.Context, a1 string) error {
 	return intercept(ctx, s, Call{"Leave", []any{a1}}, func() error { return s.Store.Leave(ctx, a1) })
 }
 
+func (s *Interceptor) ListRooms(ctx context.Context, a1 int) ([]chat.ListedRoom, error) {
+	return intercept1(ctx, s, Call{"ListRooms", []any{a1}}, func() ([]chat.ListedRoom, error) { return s.Store.ListRooms(ctx, a1) })
+}
+
 func (s *Interceptor) Mark(ctx context.Context, a1 chat.RoomID, a2 chat.MemoryID) (chat.Accepted, error) {
 	return intercept1(ctx, s, Call{"Mark", []any{a1, a2}}, func() (chat.Accepted, error) { return s.Store.Mark(ctx, a1, a2) })
 }
@@ -302,6 +306,10 @@ func (s *Interceptor) Revise(ctx context.Context, a1 chat.MemoryID, a2 string, a
 
 func (s *Interceptor) Room(ctx context.Context, a1 chat.RoomID) (chat.Room, error) {
 	return intercept1(ctx, s, Call{"Room", []any{a1}}, func() (chat.Room, error) { return s.Store.Room(ctx, a1) })
+}
+
+func (s *Interceptor) RoomRecords(ctx context.Context, a1 chat.RoomID, a2 string) (chat.PersonalPage, error) {
+	return intercept1(ctx, s, Call{"RoomRecords", []any{a1, a2}}, func() (chat.PersonalPage, error) { return s.Store.RoomRecords(ctx, a1, a2) })
 }
 
 func (s *Interceptor) RoomsNamed(ctx context.Context, a1 string, a2 chat.EntityID) ([]chat.Room, error) {

@@ -1,0 +1,57 @@
+package storagetest
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/core/chat"
+	"parley/core/storage"
+)
+
+// Transcripts tests the contract of [storage.Transcripts].
+func Transcripts(t *testing.T, open func(t *testing.T) storage.Store) {
+	synctest.Test(t, func(t *testing.T) {
+		s := store{open(t), t}
+		for _, room := range []chat.RoomID{"first", "second"} {
+			s.told(room, 1)
+			time.Sleep(time.Minute)
+		}
+		s.opened("first", 2)
+		s.must(s.SaveRoom(t.Context(), chat.Room{ID: "empty", Kind: chat.API, Created: time.Now()}))
+		all, err := s.ListRooms(t.Context(), 5)
+		s.must(err)
+		var listed []string
+		for _, l := range all {
+			listed = append(listed, string(l.ID)+" "+l.Name+" "+string(l.Author)+" "+l.Connector)
+		}
+		s.same("the rooms", listed, []string{"first the first ada fake", "second the second ada fake"})
+		all, err = s.ListRooms(t.Context(), 1)
+		s.must(err)
+		s.same("the number of rooms", len(all), 1)
+		var texts []string
+		for page := (chat.PersonalPage{Next: ""}); ; {
+			page, err = s.RoomRecords(t.Context(), "first", page.Next)
+			s.must(err)
+			for _, r := range page.Records {
+				var m struct{ Text string }
+				s.must(json.Unmarshal(r, &m))
+				if strings.Contains(string(r), "second") {
+					t.Errorf("the export of a room has %s of another", r)
+				}
+				if page.Section == "messages" {
+					texts = append(texts, m.Text)
+				}
+			}
+			if page.Next == "" {
+				break
+			}
+		}
+		s.same("the messages", texts, []string{"message 1", "the answer", "message 2"})
+		page, err := s.RoomRecords(t.Context(), "none", "")
+		s.must(err)
+		s.same("the records of no room", len(page.Records), 0)
+	})
+}
