@@ -3,6 +3,7 @@ package generate_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"log/slog"
 	"strings"
@@ -20,25 +21,35 @@ import (
 	"parley/core/toolcall"
 )
 
-// script answers one call of the model after the other.
+// script is a model that records its requests. Each call writes the next round; an empty round fails, and can be tried again. Calls after
+// the rounds write then, and fail with err if it is not nil.
 type script struct {
-	rounds [][]llm.Chunk // an empty round fails, and can be tried again
-	asked  int
+	rounds [][]llm.Chunk
+	then   []llm.Chunk
+	err    error
+	asked  []llm.Request
 }
 
 var errDown = &llm.Failure{Kind: llm.RateLimited, Retry: true, Err: errors.New("down")}
 
-func (s *script) Generate(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] {
-	chunks := s.rounds[s.asked]
-	s.asked++
-	return func(yield func(llm.Chunk, error) bool) {
-		if len(chunks) == 0 {
-			yield(llm.Chunk{}, errDown)
+func (s *script) Generate(_ context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
+	chunks, err := s.then, s.err
+	if n := len(s.asked); n < len(s.rounds) {
+		if chunks, err = s.rounds[n], nil; len(chunks) == 0 {
+			err = errDown
 		}
+	} else if len(s.rounds) > 0 && err == nil && chunks == nil {
+		panic(fmt.Sprintf("the model was asked more than %d times", n))
+	}
+	s.asked = append(s.asked, req)
+	return func(yield func(llm.Chunk, error) bool) {
 		for _, c := range chunks {
 			if !yield(c, nil) {
 				return
 			}
+		}
+		if err != nil {
+			yield(llm.Chunk{}, err)
 		}
 	}
 }
@@ -66,8 +77,8 @@ func TestWrite(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				model, a := &script{rounds: c.rounds}, new(answer.Answer)
 				begun, err := time.Now(), write(t, []llm.Named{{Name: "a", Model: model}}, a, c.mode)
-				if got := a.View().Text(); got != c.text || !errors.Is(err, c.err) || model.asked > len(c.rounds) || time.Since(begun) != c.took {
-					t.Errorf("after %d calls and %v: %q, %v", model.asked, time.Since(begun), got, err)
+				if got := a.View().Text(); got != c.text || !errors.Is(err, c.err) || len(model.asked) > len(c.rounds) || time.Since(begun) != c.took {
+					t.Errorf("after %d calls and %v: %q, %v", len(model.asked), time.Since(begun), got, err)
 				}
 			})
 		})
@@ -102,25 +113,6 @@ func writeTo(t *testing.T, turn action.TurnContext, models []llm.Named, a *answe
 	return w.Write(t.Context(), composer.Turn(turn))
 }
 
-// broken writes chunks, and then fails.
-type broken struct {
-	chunks []llm.Chunk
-	err    error
-}
-
-func (b *broken) Generate(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] {
-	return func(yield func(llm.Chunk, error) bool) {
-		for _, c := range b.chunks {
-			if !yield(c, nil) {
-				return
-			}
-		}
-		if b.err != nil {
-			yield(llm.Chunk{}, b.err)
-		}
-	}
-}
-
 // When a model fails, the next one answers. What people have seen of the first one's text is withdrawn, and a notice says that
 // another model answers. It is not remembered.
 func TestAnotherModelContinues(t *testing.T) {
@@ -147,12 +139,12 @@ func TestAnotherModelContinues(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				then := &broken{chunks: c.then}
+				then := &script{then: c.then}
 				if c.then == nil {
 					then.err = final
 				}
 				a := new(answer.Answer)
-				err := write(t, []llm.Named{{Name: "a", Model: &broken{chunks: c.first, err: c.err}, Fallback: []string{"b"}}, {Name: "b", Model: then}}, a, c.mode)
+				err := write(t, []llm.Named{{Name: "a", Model: &script{then: c.first, err: c.err}, Fallback: []string{"b"}}, {Name: "b", Model: then}}, a, c.mode)
 				v := a.View()
 				if v.Text() != c.text || errors.Is(err, final) != (c.then == nil) || c.then != nil && err != nil {
 					t.Errorf("%q, %v", v.Text(), err)
@@ -178,23 +170,12 @@ func TestAnotherModelContinues(t *testing.T) {
 	}
 }
 
-// heard remembers what it was asked.
-type heard struct {
-	broken
-	asked []llm.Request
-}
-
-func (h *heard) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
-	h.asked = append(h.asked, req)
-	return h.broken.Generate(ctx, req)
-}
-
 // A model without tools is given none, also when it goes on for another one: calls that were made are text to it.
 func TestModelWithoutTools(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		call := []llm.Chunk{{Call: &llm.CallDelta{ID: "c", Name: "LOOK", Parameters: "{}"}}, {Finish: llm.FinishCalls}}
 		first := &script{rounds: [][]llm.Chunk{call, nil, nil, nil}}
-		plain := &heard{broken: broken{chunks: []llm.Chunk{{Text: "It is noon."}, {Finish: llm.FinishStop}}}}
+		plain := &script{then: []llm.Chunk{{Text: "It is noon."}, {Finish: llm.FinishStop}}}
 		a := new(answer.Answer)
 		err := write(t, []llm.Named{{Name: "a", Model: first, Fallback: []string{"b"}}, {Name: "b", Model: plain, NoTools: true}}, a, generate.Native)
 		if err != nil || len(plain.asked) != 1 || !strings.HasSuffix(a.View().Text(), "It is noon.") {
@@ -222,8 +203,8 @@ func TestFailoverNamesModelsToTheOwner(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			a := new(answer.Answer)
-			then := &broken{chunks: []llm.Chunk{{Text: "It is noon."}, {Finish: llm.FinishStop}}}
-			err := writeTo(t, *turn, []llm.Named{{Name: "a_1", Model: &broken{err: errDown}, Fallback: []string{"b"}}, {Name: "b", Model: then}}, a, generate.Native, nil)
+			then := &script{then: []llm.Chunk{{Text: "It is noon."}, {Finish: llm.FinishStop}}}
+			err := writeTo(t, *turn, []llm.Named{{Name: "a_1", Model: &script{err: errDown}, Fallback: []string{"b"}}, {Name: "b", Model: then}}, a, generate.Native, nil)
 			if got := a.View().Text(); err != nil || got != want+"\n\nIt is noon." {
 				t.Errorf("%+v: %q, %v", turn, got, err)
 			}

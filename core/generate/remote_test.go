@@ -76,7 +76,7 @@ func TestRemoteCallsAreNotRepeated(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				then := &script{rounds: [][]llm.Chunk{said}}
 				a := new(answer.Answer)
-				models := []llm.Named{{Name: "a", Model: &broken{chunks: c.first, err: c.err}, Fallback: []string{"b"}}, {Name: "b", Model: then}}
+				models := []llm.Named{{Name: "a", Model: &script{then: c.first, err: c.err}, Fallback: []string{"b"}}, {Name: "b", Model: then}}
 				err := writeWith(t, models, a, "", new(notes))
 				v := a.View()
 				var call answer.Tool
@@ -85,8 +85,8 @@ func TestRemoteCallsAreNotRepeated(t *testing.T) {
 						call = s.Tool
 					}
 				}
-				if v.Text() != c.want || then.asked > 0 || call.Stage != answer.StageEnd || call.Error != c.end {
-					t.Errorf("%q after %d more calls; %+v, %v", v.Text(), then.asked, call, err)
+				if v.Text() != c.want || len(then.asked) > 0 || call.Stage != answer.StageEnd || call.Error != c.end {
+					t.Errorf("%q after %d more calls; %+v, %v", v.Text(), len(then.asked), call, err)
 				}
 				if c.err != nil && !errors.Is(err, c.err) || name == "without a word" && !errors.Is(err, chat.ErrNothingToSay) {
 					t.Error(err)

@@ -1,10 +1,8 @@
 package generate_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 	"testing"
 
@@ -39,13 +37,13 @@ func TestFallbackWithLessRoom(t *testing.T) {
 		"none has any":            {generate.Native, nil, nil, []int{30, 20}, -1, down},
 	} {
 		t.Run(name, func(t *testing.T) {
-			models := []llm.Named{{Name: "usual", Model: &broken{err: down}, Fallback: []string{"0", "1"}}}
+			models := []llm.Named{{Name: "usual", Model: &script{err: down}, Fallback: []string{"0", "1"}}}
 			if c.usual != nil {
-				models[0].Model = &fading{&script{rounds: c.usual}, len(c.usual), down}
+				models[0].Model = &script{rounds: c.usual, err: down}
 			}
-			var fallbacks []*heard
+			var fallbacks []*script
 			for i, room := range c.rooms {
-				l := &heard{broken: broken{chunks: c.says}}
+				l := &script{then: c.says}
 				fallbacks = append(fallbacks, l)
 				models = append(models, llm.Named{Name: fmt.Sprint(i), Model: l, Prompt: room})
 			}
@@ -82,20 +80,6 @@ func wantShort(t *testing.T, req llm.Request, room int, native bool) {
 	if native && (!strings.Contains(all, "What is the time?") || !strings.Contains(all, "Message 59.") || strings.Contains(all, "Message 0.") != (room == 0)) {
 		t.Errorf("the prompt is %.2000q", all)
 	}
-}
-
-// fading plays rounds of a script, and then fails.
-type fading struct {
-	*script
-	left int
-	err  error
-}
-
-func (f *fading) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
-	if f.left--; f.left < 0 {
-		return func(yield func(llm.Chunk, error) bool) { yield(llm.Chunk{}, f.err) }
-	}
-	return f.script.Generate(ctx, req)
 }
 
 // conversation is long, and its last message is not answered yet.

@@ -1,8 +1,6 @@
 package generate_test
 
 import (
-	"context"
-	"iter"
 	"strings"
 	"testing"
 
@@ -10,17 +8,6 @@ import (
 	"parley/core/generate"
 	"parley/core/llm"
 )
-
-// readable notes whether reasoning was asked for as text.
-type readable struct {
-	script
-	wanted bool
-}
-
-func (r *readable) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
-	r.wanted = req.Readable
-	return r.script.Generate(ctx, req)
-}
 
 // Reasoning is shown as the model's setting says, and is never part of the text, whether it comes in a field of its own or in tags.
 func TestThinking(t *testing.T) {
@@ -45,7 +32,7 @@ func TestThinking(t *testing.T) {
 		"full, endless": {generate.Native, []llm.Chunk{{Reasoning: strings.Repeat("x", 1<<20)}, {Text: "It is 3."}, {Finish: llm.FinishStop}}, llm.ThinkingFull, "thinking reasoning text", strings.Repeat("x", 256<<10)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			model, a := &readable{script: script{rounds: [][]llm.Chunk{c.chunks}}}, new(answer.Answer)
+			model, a := &script{rounds: [][]llm.Chunk{c.chunks}}, new(answer.Answer)
 			if err := write(t, []llm.Named{{Name: "a", Model: model, Thinking: c.how}}, a, c.mode); err != nil {
 				t.Fatal(err)
 			}
@@ -62,8 +49,8 @@ func TestThinking(t *testing.T) {
 			if got := strings.Join(kinds, " "); got != c.kinds || reasoning != c.reasoning || v.Text() != "It is 3." || len(v.Segments) != 1 || v.Thinking {
 				t.Errorf("%s; %.40q, %+v", got, reasoning, v)
 			}
-			if model.wanted != (c.how == llm.ThinkingFull) {
-				t.Errorf("reasoning as text is asked for: %t", model.wanted)
+			if readable := model.asked[0].Readable; readable != (c.how == llm.ThinkingFull) {
+				t.Errorf("reasoning as text is asked for: %t; want %t", readable, !readable)
 			}
 		})
 	}
