@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/schedule"
@@ -188,6 +189,56 @@ func TestEditsThatAreNotAnswered(t *testing.T) {
 				}
 				if got := w.storedText(w.run(acc).Said()); got != said || len(w.model.requests()) != calls {
 					t.Errorf("the answer is %q after %d calls", got, len(w.model.requests()))
+				}
+			})
+		})
+	}
+}
+
+// A client's request for another answer is an edit with the same text. It needs no permission of the policy and has no time limit, but
+// does not repeat what the answer has done.
+func TestAnotherAnswer(t *testing.T) {
+	for name, c := range map[string]struct {
+		remember, stopped, acts bool
+		after                   time.Duration
+		again, refused          bool
+	}{
+		"at once":          {again: true},
+		"an hour later":    {after: time.Hour, again: true},
+		"the policy":       {remember: true, again: true},
+		"after it has acted": {acts: true, refused: true},
+		"after a stop":     {stopped: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withHarness(t, func(w *harness) {
+				if c.remember {
+					w.cfg.Turns.OnEdit = schedule.RememberEdit
+				}
+				w.addActions(&fakeAction{name: "WRITE", effect: action.Writes})
+				n := w.start()
+				m := w.message(room, "ada", "fox?")
+				switch {
+				case c.stopped:
+					w.model.queue([]step{write(fox), pause(time.Hour)})
+				case c.acts:
+					w.model.queue([]step{call(0, "a", "WRITE", "{}")}, []step{write("It is done.")})
+				}
+				acc := n.send(m)
+				if c.stopped {
+					time.Sleep(time.Second)
+					n.stopAnswer(room)
+				}
+				w.waitAnswer(acc)
+				time.Sleep(c.after)
+				before := len(w.model.requests())
+				got := n.deliver(chat.Edited{Message: chat.Message{Memory: m.Memory}, Again: true})
+				if got.Run != "" != c.again || got.Refused != "" != c.refused || c.again && got.Run != acc.Run {
+					t.Errorf("accepted as %+v", got)
+				}
+				w.waitAnswer(acc)
+				time.Sleep(time.Minute)
+				if asked := len(w.model.requests()) > before; asked != c.again {
+					t.Errorf("the model was asked again: %v, want %v", asked, c.again)
 				}
 			})
 		})

@@ -85,13 +85,17 @@ func (w *Web) accept(rw http.ResponseWriter, r *http.Request) *accepted {
 	if !ok {
 		return nil
 	}
-	who := readerOf(r)
-	author := who.author(room.ID)
 	q, ok := w.take(rw, r)
 	if !ok {
 		return nil
 	}
-	id := q.id(room.ID)
+	return w.submitQuestion(rw, r, room, payer, q)
+}
+
+// submitQuestion accepts q, as accept does with that of a request.
+func (w *Web) submitQuestion(rw http.ResponseWriter, r *http.Request, room chat.Room, payer chat.EntityID, q question) *accepted {
+	who := readerOf(r)
+	author, id := who.author(room.ID), q.id(room.ID)
 	known, err := w.known(r.Context(), chat.Memory{ID: id, Room: room.ID, Author: author, Text: q.Text})
 	if err != nil {
 		w.broken(rw, "find a message", err)
@@ -102,6 +106,7 @@ func (w *Web) accept(rw http.ResponseWriter, r *http.Request) *accepted {
 		if !w.allow(rw, r, w.messages) {
 			return nil
 		}
+		var ok bool
 		if files, ok = (fileAPI{w}).attach(rw, r, room.ID, payer, q); !ok {
 			return nil
 		}

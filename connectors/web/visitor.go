@@ -42,6 +42,8 @@ func (d door) identify(r *http.Request) (reader, *refusal) {
 	_, sent := r.Header["Authorization"]
 	switch hook := strings.HasPrefix(r.URL.Path, "/api/hooks/"); {
 	case hook: // it has secrets of its own
+	case sent && strings.HasPrefix(r.URL.Path, "/v1/") && who.details && !d.web.trusted(r):
+		// Clients of OpenAI's API send some key, also to a gateway on their own machine.
 	case sent && !d.web.trusted(r):
 		return who, refused(http.StatusUnauthorized, "The gateway does not know this token.")
 	case sent:

@@ -45,7 +45,13 @@ type (
 	// Edited contains a message after an edit, with the time of sending. If the message was remembered
 	// without an answer, or not received, and is now Addressed, it counts as a new one for a quarter of an hour.
 	// Otherwise it is ignored if it is unknown, or has another author.
-	Edited struct{ Message }
+	Edited struct {
+		Message
+		// Again reports whether the author asked for another answer, so the message is answered again even if its text is the
+		// same, or old. Accepted then names the run, which has begun again, or is the reason why it can't in Refused. It has
+		// neither if the run was stopped or superseded, or is not the newest one: then the message can be deleted and sent again.
+		Again bool
+	}
 	// Deleted reports that a message was deleted on its platform.
 	Deleted struct {
 		Room RoomID
@@ -172,7 +178,7 @@ type Accepted struct {
 	Response  ResponseID
 	Duplicate bool // a redelivery; Run and Response are those of the first delivery
 	Altered   bool // a duplicate with another text than the stored one
-	// Refused is a private reply to the user whose [Choice] had no effect.
+	// Refused is a private reply to the user whose [Choice], or whose [Edited] with Again, had no effect.
 	Refused string
 	Chosen  bool // processed as a [Choice]; if an action waits for it, Run is not set
 	Deleted int  // of a [Cleared]: the number of deleted memories

@@ -86,35 +86,37 @@ func (c *Changes) becomesQuestion(ctx context.Context, m chat.Message) (chat.Mes
 // edited revises a memory; the same text again, as when a platform unfurls a link, changes nothing. A run that was not
 // started will read the new text anyway. A later one is answered again if it may be. It fails with the error of the
 // store.
-func (c *Changes) edited(ctx context.Context, e chat.Edited) error {
+func (c *Changes) edited(ctx context.Context, e chat.Edited) (acc chat.Accepted, err error) {
+	acc.Memory = e.ID
 	if err := attachment.Check(e.Memory); err != nil {
-		return err
+		return acc, err
 	}
 	e.Text, e.Files = text.Visible(e.Text), attachment.Clean(e.Files)
 	old, err := c.findMemory(ctx, e.Room, e.ID)
 	switch {
 	case err != nil:
-		return fmt.Errorf("edit %s: %w", e.ID, err)
+		return acc, fmt.Errorf("edit %s: %w", e.ID, err)
 	case old.ID == "" || old.Author != e.Author || e.Author == c.Agent:
-		return nil
+		return acc, nil
 	case old.Kind != chat.Said && old.Kind != chat.Overheard || chat.IsCommand(e.Text): // an edit makes no command, and unmakes none
-		return nil
+		return acc, nil
 	}
 	e.Files = attachment.KeepRead(attachment.Edited(e.Files, old.Files), old.Files)
 	e.Text = chat.WithTranscripts(e.Text, e.Files)
-	if e.Text == old.Text && attachment.Same(e.Files, old.Files) || e.Empty() {
-		return nil
+	if e.Text == old.Text && attachment.Same(e.Files, old.Files) && !e.Again || e.Empty() {
+		return acc, nil
 	}
-	if err := c.revise(ctx, e); err != nil {
-		return fmt.Errorf("edit %s: %w", e.ID, err)
+	run, reopened, err := c.rewrite(ctx, e.Memory, func() (chat.Run, error) { return c.startedRun(ctx, e) })
+	switch {
+	case err != nil:
+		return acc, fmt.Errorf("edit %s: %w", e.ID, err)
+	case !e.Again:
+	case reopened:
+		acc.Run, acc.Response = run.ID, run.Response
+	case run.Acting+run.Acted != "":
+		acc.Refused = "This answer has already done something, so it can't be written again. Please send a new message."
 	}
-	return nil
-}
-
-// revise stores the new text, and reopens the run that answers it. It fails with the error of the store.
-func (c *Changes) revise(ctx context.Context, e chat.Edited) error {
-	_, _, err := c.rewrite(ctx, e.Memory, func() (chat.Run, error) { return c.startedRun(ctx, e) })
-	return err
+	return acc, nil
 }
 
 // rewrite stores the text and files of m, and reopens the run that find returns. It reports whether it has reopened it,
@@ -152,11 +154,11 @@ func (c *Changes) rewrite(ctx context.Context, m chat.Memory, find func() (chat.
 
 // startedRun returns the started run that has to be answered again after e, or none. It fails with the error of the store.
 func (c *Changes) startedRun(ctx context.Context, e chat.Edited) (chat.Run, error) {
-	if c.OnEdit == schedule.RememberEdit {
+	if c.OnEdit == schedule.RememberEdit && !e.Again {
 		return chat.Run{}, nil
 	}
 	run, err := c.Store.RunOf(ctx, e.ID)
-	if err != nil || run.Epoch == 0 || time.Since(run.Opened) > maxEditAge {
+	if err != nil || run.Epoch == 0 || time.Since(run.Opened) > maxEditAge && !e.Again {
 		return chat.Run{}, chat.Unless(err, chat.ErrNotFound)
 	}
 	if stays, err := c.Admission.stillAnswered(ctx, run, e.Author); err != nil || !stays {

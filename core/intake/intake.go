@@ -126,7 +126,7 @@ func (t *Intake) edited(ctx context.Context, e chat.Edited) (acc chat.Accepted, 
 	if err != nil || acc.Run != "" && !acc.Duplicate {
 		return acc, err
 	}
-	return chat.Accepted{Memory: e.ID}, t.Changes.edited(ctx, e)
+	return t.Changes.edited(ctx, e)
 }
 
 // firstDelivery returns the result of the first delivery of m, if it arrived before. It fails with the error of the store.

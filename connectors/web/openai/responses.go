@@ -1,0 +1,252 @@
+package openai
+
+import (
+	"encoding/json"
+
+	"parley/connectors/web/dialect"
+)
+
+// Responses is the encoder of responses. Like [Chat], it shows a status as a line of reasoning: the summary of an item
+// before the message. It implements [dialect.Encoder].
+type Responses struct {
+	Response Response
+	progress
+	number    int    // of the next event
+	reasoning string // sent so far
+	open      string // the item in progress: "", reasoning or message
+	reasoned  bool   // there is an item of reasoning
+	message   string // sent so far
+}
+
+// Response is a response, whole or in progress.
+type Response struct {
+	ID         string         `json:"id"`
+	Object     string         `json:"object"`
+	Created    int64          `json:"created_at"`
+	Status     string         `json:"status"` // in_progress, completed, failed
+	Model      string         `json:"model"`
+	Output     []item         `json:"output"`
+	Error      *responseError `json:"error"`
+	Previous   *string        `json:"previous_response_id"`
+	Calls      bool           `json:"parallel_tool_calls"`
+	Choice     string         `json:"tool_choice"`
+	Tools      []any          `json:"tools"`
+	Usage      *responseUsage `json:"usage"`
+	Metadata   map[string]any `json:"metadata"`
+	Store      bool           `json:"store"`
+	Incomplete *struct{}      `json:"incomplete_details"`
+}
+
+type responseError struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+type responseUsage struct {
+	Input        int           `json:"input_tokens"`
+	InputDetail  cachedTokens  `json:"input_tokens_details"`
+	Output       int           `json:"output_tokens"`
+	OutputDetail thoughtTokens `json:"output_tokens_details"`
+	Total        int           `json:"total_tokens"`
+}
+
+type cachedTokens struct {
+	Cached int `json:"cached_tokens"`
+}
+
+type thoughtTokens struct {
+	Reasoning int `json:"reasoning_tokens"`
+}
+
+// item is a part of the output: the reasoning, or the message.
+type item struct {
+	ID      string    `json:"id"`
+	Type    string    `json:"type"`
+	Status  string    `json:"status,omitempty"`
+	Role    string    `json:"role,omitempty"`
+	Content []content `json:"content,omitzero"`
+	Summary []content `json:"summary,omitzero"`
+}
+
+// content is a part of an item.
+type content struct {
+	Type        string `json:"type"`
+	Text        string `json:"text"`
+	Annotations []any  `json:"annotations,omitzero"`
+}
+
+// event is an event of a stream. Pointers are fields that some types require even if they are zero.
+type event struct {
+	Type         string    `json:"type"`
+	Number       int       `json:"sequence_number"`
+	Response     *Response `json:"response,omitempty"`
+	ItemID       string    `json:"item_id,omitempty"`
+	Output       *int      `json:"output_index,omitempty"`
+	ContentIndex *int      `json:"content_index,omitempty"`
+	SummaryIndex *int      `json:"summary_index,omitempty"`
+	Item         *item     `json:"item,omitempty"`
+	Part         *content  `json:"part,omitempty"`
+	Delta        string    `json:"delta,omitempty"`
+	Text         *string   `json:"text,omitempty"`
+	Logprobs     []any     `json:"logprobs,omitzero"`
+}
+
+// NewResponses returns the encoder of one answer.
+func NewResponses(id, model, previous string, created int64) *Responses {
+	r := Response{ID: id, Object: "response", Created: created, Status: "in_progress", Model: model, Output: []item{}, Choice: "none",
+		Tools: []any{}, Metadata: map[string]any{}, Store: true}
+	if previous != "" {
+		r.Previous = &previous
+	}
+	return &Responses{Response: r}
+}
+
+// add appends an event, with its type in the SSE field too.
+func (r *Responses) add(b []byte, e event) ([]byte, error) {
+	e.Number = r.number
+	r.number++
+	data, err := json.Marshal(e)
+	b = append(append(append(b, "event: "...), e.Type...), "\ndata: "...)
+	return append(append(b, data...), "\n\n"...), err
+}
+
+// addAll appends events.
+func (r *Responses) addAll(b []byte, all ...event) (_ []byte, err error) {
+	for _, e := range all {
+		if b, err = r.add(b, e); err != nil {
+			return b, err
+		}
+	}
+	return b, nil
+}
+
+// Begin implements [dialect.Encoder].
+func (r *Responses) Begin(b []byte) ([]byte, error) {
+	now := r.Response
+	return r.addAll(b, event{Type: "response.created", Response: &now}, event{Type: "response.in_progress", Response: &now})
+}
+
+// Encode implements [dialect.Encoder].
+func (r *Responses) Encode(b []byte, s dialect.State) ([]byte, error) {
+	if sentence, failed := s.Failed(); failed {
+		return r.Fail(b, sentence)
+	}
+	text, reasoning := r.next(s)
+	b, err := r.reason(b, reasoning)
+	if err == nil && (text != "" || s.Over()) {
+		b, err = r.write(b, text)
+	}
+	if err != nil || !s.Over() {
+		return b, err
+	}
+	if b, err = r.closeItem(b); err != nil {
+		return b, err
+	}
+	end := r.end(s)
+	if r.reasoned {
+		end.Output = []item{r.reasoningItem(), r.messageItem()}
+	}
+	return r.add(b, event{Type: "response.completed", Response: &end})
+}
+
+// end returns the whole response.
+func (r *Responses) end(s dialect.State) Response {
+	end, u := r.Response, usageOf(s.Usage)
+	end.Status, end.Output = "completed", []item{r.messageItem()}
+	end.Usage = &responseUsage{Input: u.Prompt, Output: u.Completion, Total: u.Total}
+	return end
+}
+
+// reason adds to the item of reasoning. Once the message has begun, there is none any more, and a status is left out.
+func (r *Responses) reason(b []byte, text string) (_ []byte, err error) {
+	if text == "" || r.open == "message" {
+		return b, nil
+	}
+	at := 0
+	if r.open == "" {
+		r.open, r.reasoned = "reasoning", true
+		i := r.reasoningItem()
+		i.Summary = []content{}
+		b, err = r.addAll(b, event{Type: "response.output_item.added", Output: &at, Item: &i},
+			event{Type: "response.reasoning_summary_part.added", ItemID: i.ID, Output: &at, SummaryIndex: &at, Part: &content{Type: "summary_text"}})
+		if err != nil {
+			return b, err
+		}
+	}
+	r.reasoning += text
+	return r.add(b, event{Type: "response.reasoning_summary_text.delta", ItemID: r.itemID("rs_"), Output: &at, SummaryIndex: &at, Delta: text})
+}
+
+// write adds to the message, which begins after the reasoning.
+func (r *Responses) write(b []byte, text string) (_ []byte, err error) {
+	if r.open != "message" {
+		if b, err = r.closeItem(b); err != nil {
+			return b, err
+		}
+		r.open = "message"
+		i := r.messageItem()
+		i.Status, i.Content = "in_progress", []content{}
+		at, first := r.index(), 0
+		b, err = r.addAll(b, event{Type: "response.output_item.added", Output: &at, Item: &i},
+			event{Type: "response.content_part.added", ItemID: i.ID, Output: &at, ContentIndex: &first, Part: &content{Type: "output_text", Annotations: []any{}}})
+		if err != nil {
+			return b, err
+		}
+	}
+	if text == "" {
+		return b, nil
+	}
+	r.message += text
+	at, first := r.index(), 0
+	return r.add(b, event{Type: "response.output_text.delta", ItemID: r.itemID("msg_"), Output: &at, ContentIndex: &first, Delta: text, Logprobs: []any{}})
+}
+
+// closeItem ends the item in progress.
+func (r *Responses) closeItem(b []byte) ([]byte, error) {
+	at, first := r.index(), 0
+	switch r.open {
+	case "reasoning":
+		at, i := 0, r.reasoningItem()
+		return r.addAll(b, event{Type: "response.reasoning_summary_text.done", ItemID: i.ID, Output: &at, SummaryIndex: &first, Text: &r.reasoning},
+			event{Type: "response.reasoning_summary_part.done", ItemID: i.ID, Output: &at, SummaryIndex: &first, Part: &i.Summary[0]},
+			event{Type: "response.output_item.done", Output: &at, Item: &i})
+	case "message":
+		i := r.messageItem()
+		return r.addAll(b, event{Type: "response.output_text.done", ItemID: i.ID, Output: &at, ContentIndex: &first, Text: &r.message, Logprobs: []any{}},
+			event{Type: "response.content_part.done", ItemID: i.ID, Output: &at, ContentIndex: &first, Part: &i.Content[0]},
+			event{Type: "response.output_item.done", Output: &at, Item: &i})
+	}
+	return b, nil
+}
+
+// index returns the position of the message in the output.
+func (r *Responses) index() int {
+	if r.reasoned {
+		return 1
+	}
+	return 0
+}
+
+func (r *Responses) itemID(kind string) string { return kind + r.Response.ID }
+
+func (r *Responses) reasoningItem() item {
+	return item{ID: r.itemID("rs_"), Type: "reasoning", Summary: []content{{Type: "summary_text", Text: r.reasoning}}}
+}
+
+func (r *Responses) messageItem() item {
+	return item{ID: r.itemID("msg_"), Type: "message", Status: "completed", Role: dialect.Assistant,
+		Content: []content{{Type: "output_text", Text: r.message, Annotations: []any{}}}}
+}
+
+// Fail implements [dialect.Encoder].
+func (r *Responses) Fail(b []byte, sentence string) ([]byte, error) {
+	end := r.Response
+	end.Status, end.Error = "failed", &responseError{"server_error", sentence}
+	return r.add(b, event{Type: "response.failed", Response: &end})
+}
+
+// Whole returns the response of a request without a stream. s is the only state.
+func (r *Responses) Whole(s dialect.State) any {
+	r.message, _ = r.next(s)
+	return r.end(s)
+}

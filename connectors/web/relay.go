@@ -1,0 +1,144 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"parley/connectors/web/dialect"
+	"parley/core/answer"
+	"parley/core/chat"
+)
+
+// listening is how a client of another format follows an answer.
+type listening struct {
+	read    dialect.Reader
+	encoder dialect.Encoder
+	// answered is the question that the request has answered: the answer that waited for it may still show it.
+	answered string
+	prepare  func(h http.Header) // sets headers of the response; can be nil
+}
+
+// relay streams a run's answer in another format, until it ends, or waits for a choice. A run that is "" has no answer.
+// Disconnecting stops nothing.
+func (w *Web) relay(rw http.ResponseWriter, r *http.Request, run chat.RunID, l *listening) {
+	w.streams.Add(1)
+	defer w.streams.Done()
+	out, ctx := newSSE(rw, w.ending), r.Context()
+	if l.prepare != nil {
+		l.prepare(rw.Header())
+	}
+	var err error
+	apart(func() { err = out.start() })
+	if err == nil {
+		err = w.encodeAll(ctx, out, run, l)
+	}
+	switch {
+	case err == nil:
+		return
+	case errors.Is(err, errGone), r.Context().Err() != nil:
+		w.opts.Log.Debug("a reader disconnected", "run", run, "err", err)
+		return
+	case !errors.Is(err, chat.ErrShutdown):
+		w.opts.Log.Error("a stream failed", "run", run, "err", err)
+	}
+	if out.buf, err = l.encoder.Fail(out.buf, "The gateway is restarting. Please try again."); err != nil || len(out.buf) == 0 {
+		panic(http.ErrAbortHandler) // the client sees that the stream is not complete
+	}
+	_ = out.flush() // the reader has disconnected
+}
+
+// encodeAll is relay after the header.
+func (w *Web) encodeAll(ctx context.Context, out *sse, run chat.RunID, l *listening) (err error) {
+	if out.buf, err = l.encoder.Begin(out.buf); err != nil {
+		return err
+	}
+	if run == "" {
+		if out.buf, err = l.encoder.Encode(out.buf, dialect.State{Outcome: answer.Outcome{Status: answer.Ignored}}); err != nil {
+			return err
+		}
+	}
+	if err := out.flush(); err != nil || run == "" {
+		return err
+	}
+	for { // a run can change hands several times
+		var a *answer.Answer
+		apart(func() { a, err = w.opts.Answers.Watch(ctx, run) })
+		if err != nil {
+			return err
+		}
+		if err = w.encodeOne(ctx, out, run, a, l); !errors.Is(err, answer.ErrLost) {
+			return err
+		}
+	}
+}
+
+// encodeOne writes the states of a until it ends or waits for a choice. A slow reader gets fewer of them.
+func (w *Web) encodeOne(ctx context.Context, out *sse, run chat.RunID, a *answer.Answer, l *listening) error {
+	var at answer.Cursor
+	var next time.Time
+	for {
+		if _, err := out.wait(ctx, a, at); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if err := out.pause(ctx, next, a.Ended()); err != nil {
+			return err
+		}
+		changes, view := a.Read(at)
+		at, next = view.At, time.Now().Add(pace)
+		s := l.state(run, changes, view)
+		var err error
+		if out.buf, err = l.encoder.Encode(out.buf, s); err != nil {
+			return err
+		}
+		if err := out.flush(); err != nil || s.Over() {
+			return err
+		}
+	}
+}
+
+// state returns the state of a view, without a question that was answered.
+func (l *listening) state(run chat.RunID, changes []answer.Change, v answer.View) dialect.State {
+	s := l.read.State(string(chat.Run{ID: run}.Said()), changes, v)
+	if s.Choices != nil && s.Choices.ID == l.answered {
+		s.Choices = nil
+	}
+	return s
+}
+
+// whole waits for the end of an answer, or until it waits for a choice, and returns its state.
+func (w *Web) whole(ctx context.Context, run chat.RunID, l *listening) (dialect.State, error) {
+	if run == "" {
+		return dialect.State{Outcome: answer.Outcome{Status: answer.Ignored}}, nil
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-w.ending:
+			cancel(chat.ErrShutdown)
+		case <-ctx.Done():
+		}
+	}()
+	for {
+		a, err := w.opts.Answers.Watch(ctx, run)
+		if err != nil {
+			return dialect.State{}, err
+		}
+		var at answer.Cursor
+		for err = a.Wait(ctx, at); err == nil; err = a.Wait(ctx, at) {
+			view := a.View()
+			if s := l.state(run, nil, view); s.Over() {
+				return s, nil
+			}
+			at = view.At
+		}
+		if !errors.Is(err, answer.ErrLost) {
+			return dialect.State{}, err
+		}
+	}
+}

@@ -1,0 +1,14 @@
+package clients_test
+
+import "testing"
+
+func TestOpenAI(t *testing.T) {
+	s := newStage(t, nil)
+	s.node("openai.mjs")
+}
+
+func TestAISDK(t *testing.T) {
+	for _, version := range []string{"ai5", "ai6", "ai7"} {
+		t.Run(version, func(t *testing.T) { newStage(t, nil).node("aisdk.mjs", version) })
+	}
+}
