@@ -203,11 +203,11 @@ func TestAnotherAnswer(t *testing.T) {
 		after                   time.Duration
 		again, refused          bool
 	}{
-		"at once":          {again: true},
-		"an hour later":    {after: time.Hour, again: true},
-		"the policy":       {remember: true, again: true},
+		"at once":            {again: true},
+		"an hour later":      {after: time.Hour, again: true},
+		"the policy":         {remember: true, again: true},
 		"after it has acted": {acts: true, refused: true},
-		"after a stop":     {stopped: true},
+		"after a stop":       {stopped: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			withHarness(t, func(w *harness) {

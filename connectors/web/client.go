@@ -108,10 +108,14 @@ func (w *Web) ownID(r *http.Request, id string) (string, error) {
 	return hex.EncodeToString(sum[:16]), err
 }
 
-// space returns the name of the ids of r's sender.
+// space returns the name of the ids of r's sender: on a gateway for its own machine all senders are one, and elsewhere each
+// address is another one, until the day ends.
 func (w *Web) space(r *http.Request) (string, error) {
-	if readerOf(r).owner {
+	switch who := readerOf(r); {
+	case who.owner:
 		return "owner", nil
+	case who.details:
+		return "here", nil
 	}
 	id, err := w.addresses.name(r.Context(), w.guard.client(r).String())
 	return string(id), err
@@ -273,8 +277,8 @@ func (x *exchange) key(m dialect.Message, keep int) string {
 }
 
 // answerAgain answers a stored message again, with the new text. The same text joins an answer in progress, unless another
-// one is asked for. instead reports that the message has to be sent anew.
-func (x *exchange) answerAgain(old chat.Memory, m dialect.Message, asked bool) (run chat.RunID, ok, instead bool) {
+// one is asked for. another reports that the message has to be sent as another one.
+func (x *exchange) answerAgain(old chat.Memory, m dialect.Message, asked bool) (run chat.RunID, ok, another bool) {
 	same := dialect.Same(dialect.Own(old.Text), m.Text)
 	if same && !asked {
 		if run := x.running(old); run != "" {

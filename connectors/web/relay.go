@@ -103,11 +103,10 @@ func (w *Web) encodeOne(ctx context.Context, out *sse, run chat.RunID, a *answer
 
 // state returns the state of a view, without a question that was answered.
 func (l *listening) state(run chat.RunID, changes []answer.Change, v answer.View) dialect.State {
-	s := l.read.State(string(chat.Run{ID: run}.Said()), changes, v)
-	if s.Choices != nil && s.Choices.ID == l.answered {
-		s.Choices = nil
+	if v.Choices != nil && v.Choices.ID == l.answered {
+		v.Choices = nil
 	}
-	return s
+	return l.read.State(string(chat.Run{ID: run}.Said()), changes, v)
 }
 
 // whole waits for the end of an answer, or until it waits for a choice, and returns its state.
