@@ -15,7 +15,7 @@ import (
 )
 
 // aisdkAPI serves the AI SDK's useChat below /api/chat. Its client chooses the ids of conversations and messages.
-type aisdkAPI struct{ web *Web }
+type aisdkAPI struct{ clients }
 
 // routes adds the routes to mux.
 func (a aisdkAPI) routes(mux *http.ServeMux) {
@@ -23,7 +23,7 @@ func (a aisdkAPI) routes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /api/chat/{id}", a.history)
 	mux.HandleFunc("GET /api/chat/{id}/stream", a.resume)
 	mux.HandleFunc("POST /api/chat/{id}/stop", func(rw http.ResponseWriter, r *http.Request) {
-		if a.web.stopOwn(rw, r, aisdkID(r.PathValue("id"))) {
+		if a.stopOwn(rw, r, aisdkID(r.PathValue("id"))) {
 			reply(rw, http.StatusOK, map[string]bool{"ok": true})
 		}
 	})
@@ -45,7 +45,7 @@ func (a aisdkAPI) send(rw http.ResponseWriter, r *http.Request) {
 
 // take reads a request and accepts its message or decision, or answers it; then the exchange is nil.
 func (a aisdkAPI) take(rw http.ResponseWriter, r *http.Request) (*exchange, target, *aisdk.Encoder) {
-	data, end, ok := a.web.readDialect(rw, r)
+	data, end, ok := a.readDialect(rw, r)
 	if !ok {
 		return nil, target{}, nil
 	}
@@ -55,7 +55,7 @@ func (a aisdkAPI) take(rw http.ResponseWriter, r *http.Request) (*exchange, targ
 		fail(rw, http.StatusBadRequest, sentence(err))
 		return nil, target{}, nil
 	}
-	x, ok := a.web.begin(rw, r, aisdkID(in.ID))
+	x, ok := a.begin(rw, r, aisdkID(in.ID))
 	if !ok {
 		return nil, target{}, nil
 	}
@@ -106,13 +106,13 @@ func fileURL(room chat.RoomID, run chat.RunID, f llm.File) string {
 func (a aisdkAPI) relay(x *exchange, t target, enc *aisdk.Encoder) {
 	l := x.listen(t, enc)
 	l.prepare = func(h http.Header) { h.Set(uistream.Header, uistream.Version) }
-	a.web.relay(x.rw, x.r, t.run, l)
+	a.clients.relay(x.rw, x.r, t.run, l)
 }
 
 // resume replays the running answer from its beginning, and continues it: GET /api/chat/{id}/stream. If none is running, the
 // status is 204.
 func (a aisdkAPI) resume(rw http.ResponseWriter, r *http.Request) {
-	x := &exchange{web: a.web, rw: rw, r: r}
+	x := &exchange{clients: a.clients, rw: rw, r: r}
 	var run chat.RunID
 	var no *refusal
 	apart(func() {
@@ -135,7 +135,7 @@ func (a aisdkAPI) resume(rw http.ResponseWriter, r *http.Request) {
 // history returns the messages of a conversation, for the start of a client: GET /api/chat/{id}. A running answer is not
 // among them: the client resumes it.
 func (a aisdkAPI) history(rw http.ResponseWriter, r *http.Request) {
-	room, ok := a.web.knownRoom(rw, r, aisdkID(r.PathValue("id")))
+	room, ok := a.knownRoom(rw, r, aisdkID(r.PathValue("id")))
 	if !ok {
 		return
 	}
@@ -147,16 +147,16 @@ func (a aisdkAPI) history(rw http.ResponseWriter, r *http.Request) {
 	wants := wishes{details: readerOf(r).details}
 	messages := []uistream.Message{}
 	for _, m := range recent {
-		messages = append(messages, a.message(room.ID, m, wants))
+		messages = append(messages, a.message(m, wants))
 	}
 	reply(rw, http.StatusOK, map[string]any{"messages": messages})
 }
 
 // message returns a stored message.
-func (a aisdkAPI) message(room chat.RoomID, m chat.Memory, wants wishes) uistream.Message {
-	out := uistream.Message{ID: strings.TrimPrefix(string(m.ID), string(room)+"/"), Role: "user"}
+func (a aisdkAPI) message(m chat.Memory, wants wishes) uistream.Message {
+	out := uistream.Message{ID: shortID(m), Role: dialect.User}
 	if m.Author == chat.EntityID(a.web.opts.Agent.ID) {
-		out.ID, out.Role = string(m.ID), "assistant"
+		out.Role = dialect.Assistant
 	}
 	for _, f := range attachedTo(m) {
 		if f.URL != "" {
@@ -164,7 +164,7 @@ func (a aisdkAPI) message(room chat.RoomID, m chat.Memory, wants wishes) uistrea
 		}
 	}
 	text, at := m.Text, 0
-	if out.Role == "user" {
+	if out.Role == dialect.User {
 		text = dialect.Own(text)
 	}
 	for _, t := range wants.pastTools(m) {

@@ -16,9 +16,12 @@ import (
 	"parley/core/chat"
 )
 
+// clients is the part of the connector that clients of other formats share.
+type clients struct{ web *Web }
+
 // exchange is one request of a client that has its own format and chooses its own ids of conversations.
 type exchange struct {
-	web   *Web
+	clients
 	rw    http.ResponseWriter
 	r     *http.Request
 	room  chat.Room
@@ -49,12 +52,12 @@ type sent struct {
 
 // begin finds or opens the conversation that the client calls id, or answers the request. An empty id is another
 // conversation each time.
-func (w *Web) begin(rw http.ResponseWriter, r *http.Request, id string) (x *exchange, ok bool) {
-	if !w.allow(rw, r, w.attempts) {
+func (c clients) begin(rw http.ResponseWriter, r *http.Request, id string) (x *exchange, ok bool) {
+	if !c.web.allow(rw, r, c.web.attempts) {
 		return nil, false
 	}
-	x = &exchange{web: w, rw: rw, r: r}
-	if x.payer, ok = w.payer(rw, r); !ok {
+	x = &exchange{clients: c, rw: rw, r: r}
+	if x.payer, ok = c.web.payer(rw, r); !ok {
 		return nil, false
 	}
 	if no := x.find(id); no != nil {
@@ -71,7 +74,7 @@ func (x *exchange) find(id string) (no *refusal) {
 		if no = x.load(id); no == nil || no.status != http.StatusNotFound {
 			return no
 		}
-		if name, err = x.web.ownID(x.r, id); err != nil {
+		if name, err = x.clients.ownID(x.r, id); err != nil {
 			return x.web.failures.refuse("find a conversation", err)
 		}
 	}
@@ -81,7 +84,7 @@ func (x *exchange) find(id string) (no *refusal) {
 
 // load loads the conversation that the client calls id.
 func (x *exchange) load(id string) (no *refusal) {
-	name, err := x.web.ownID(x.r, id)
+	name, err := x.clients.ownID(x.r, id)
 	if err != nil {
 		return x.web.failures.refuse("find a conversation", err)
 	}
@@ -102,22 +105,22 @@ func (x *exchange) load(id string) (no *refusal) {
 
 // ownID returns the id of the conversation that the sender of r calls id. Clients choose their ids, so an id belongs to its
 // sender alone.
-func (w *Web) ownID(r *http.Request, id string) (string, error) {
-	space, err := w.space(r)
+func (c clients) ownID(r *http.Request, id string) (string, error) {
+	space, err := c.space(r)
 	sum := sha256.Sum256([]byte(space + "\x00" + id))
 	return hex.EncodeToString(sum[:16]), err
 }
 
 // space returns the name of the ids of r's sender: on a gateway for its own machine all senders are one, and elsewhere each
 // address is another one, until the day ends.
-func (w *Web) space(r *http.Request) (string, error) {
+func (c clients) space(r *http.Request) (string, error) {
 	switch who := readerOf(r); {
 	case who.owner:
 		return "owner", nil
 	case who.details:
 		return "here", nil
 	}
-	id, err := w.addresses.name(r.Context(), w.guard.client(r).String())
+	id, err := c.web.addresses.name(r.Context(), c.web.guard.client(r).String())
 	return string(id), err
 }
 
@@ -276,6 +279,9 @@ func (x *exchange) key(m dialect.Message, keep int) string {
 	return hex.EncodeToString(sum[:16])
 }
 
+// shortID returns the client's id of a message of the user, and the whole id of others.
+func shortID(m chat.Memory) string { return strings.TrimPrefix(string(m.ID), string(m.Room)+"/") }
+
 // answerAgain answers a stored message again, with the new text. The same text joins an answer in progress, unless another
 // one is asked for. another reports that the message has to be sent as another one.
 func (x *exchange) answerAgain(old chat.Memory, m dialect.Message, asked bool) (run chat.RunID, ok, another bool) {
@@ -355,7 +361,7 @@ func (x *exchange) listen(t target, enc dialect.Encoder) *listening {
 
 // relay streams t.
 func (x *exchange) relay(t target, enc dialect.Encoder) {
-	x.web.relay(x.rw, x.r, t.run, x.listen(t, enc))
+	x.clients.relay(x.rw, x.r, t.run, x.listen(t, enc))
 }
 
 // forget deletes the conversation of a task in the background of a client: it is no part of the memory.
@@ -370,13 +376,13 @@ func (x *exchange) forget() {
 }
 
 // knownRoom returns the conversation that the client calls id, or answers the request.
-func (w *Web) knownRoom(rw http.ResponseWriter, r *http.Request, id string) (room chat.Room, ok bool) {
-	name, err := w.ownID(r, id)
+func (c clients) knownRoom(rw http.ResponseWriter, r *http.Request, id string) (room chat.Room, ok bool) {
+	name, err := c.ownID(r, id)
 	if err != nil {
-		w.broken(rw, "find a conversation", err)
+		c.web.broken(rw, "find a conversation", err)
 		return room, false
 	}
-	room, no := door{w}.conversation(r, name)
+	room, no := door{c.web}.conversation(r, name)
 	if no != nil {
 		no.reply(rw)
 	}
@@ -384,13 +390,13 @@ func (w *Web) knownRoom(rw http.ResponseWriter, r *http.Request, id string) (roo
 }
 
 // stopOwn stops the answers of the conversation that the client calls id, or answers the request.
-func (w *Web) stopOwn(rw http.ResponseWriter, r *http.Request, id string) bool {
-	room, ok := w.knownRoom(rw, r, id)
+func (c clients) stopOwn(rw http.ResponseWriter, r *http.Request, id string) bool {
+	room, ok := c.knownRoom(rw, r, id)
 	if !ok {
 		return false
 	}
-	if _, err := w.submit(r.Context(), chat.Command{Room: room.ID, Author: readerOf(r).author(room.ID), Name: chat.Stop}); err != nil {
-		w.broken(rw, "stop an answer", err)
+	if _, err := c.web.submit(r.Context(), chat.Command{Room: room.ID, Author: readerOf(r).author(room.ID), Name: chat.Stop}); err != nil {
+		c.web.broken(rw, "stop an answer", err)
 		return false
 	}
 	return true
@@ -444,13 +450,13 @@ func (e *shapedErrors) Write(p []byte) (int, error) {
 func (e *shapedErrors) Unwrap() http.ResponseWriter { return e.ResponseWriter }
 
 // readDialect returns the body of a request, or answers it. The caller must call end when it no longer needs the body.
-func (w *Web) readDialect(rw http.ResponseWriter, r *http.Request) (data []byte, end func(), ok bool) {
+func (c clients) readDialect(rw http.ResponseWriter, r *http.Request) (data []byte, end func(), ok bool) {
 	body := r.Body
 	if no := checkJSON(r, maxBody); no != nil {
 		refuseBody(rw, body, no)
 		return nil, nil, false
 	}
-	end = w.receive(rw, r)
+	end = c.web.receive(rw, r)
 	data, err := io.ReadAll(http.MaxBytesReader(rw, r.Body, maxBody))
 	if err != nil {
 		end()

@@ -14,7 +14,7 @@ import (
 )
 
 // openaiAPI serves the clients of OpenAI's API below /v1/.
-type openaiAPI struct{ web *Web }
+type openaiAPI struct{ clients }
 
 // routes adds the routes to mux.
 func (a openaiAPI) routes(mux *http.ServeMux) {
@@ -71,7 +71,7 @@ func (a openaiAPI) answer(q *openaiQuestion, enc dialect.Encoder, whole func(dia
 		q.relay(q.target, enc)
 		return
 	}
-	s, err := a.web.whole(q.r.Context(), q.run, q.listen(q.target, enc))
+	s, err := a.whole(q.r.Context(), q.run, q.listen(q.target, enc))
 	switch sentence, failed := s.Failed(); {
 	case err != nil && q.r.Context().Err() != nil: // the client has gone
 	case err != nil:
@@ -86,7 +86,7 @@ func (a openaiAPI) answer(q *openaiQuestion, enc dialect.Encoder, whole func(dia
 
 // take reads a request and accepts its message, or answers it and returns nil.
 func (a openaiAPI) take(rw http.ResponseWriter, r *http.Request, response bool) *openaiQuestion {
-	data, end, ok := a.web.readDialect(rw, r)
+	data, end, ok := a.readDialect(rw, r)
 	if !ok {
 		return nil
 	}
@@ -104,7 +104,7 @@ func (a openaiAPI) take(rw http.ResponseWriter, r *http.Request, response bool) 
 	if task {
 		id = "" // it is no part of the conversation
 	}
-	x, ok := a.web.begin(rw, r, id)
+	x, ok := a.begin(rw, r, id)
 	if !ok {
 		return nil
 	}
@@ -159,7 +159,7 @@ func (q *openaiQuestion) responseID() string {
 func (a openaiAPI) cancel(rw http.ResponseWriter, r *http.Request) {
 	in := openai.Request{Previous: r.PathValue("id")}
 	id, _ := responseID(&in)
-	if a.web.stopOwn(rw, r, id) {
+	if a.stopOwn(rw, r, id) {
 		reply(rw, http.StatusOK, map[string]any{"id": in.Previous, "object": "response", "status": "cancelled"})
 	}
 }

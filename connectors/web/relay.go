@@ -23,26 +23,26 @@ type listening struct {
 
 // relay streams a run's answer in another format, until it ends, or waits for a choice. A run that is "" has no answer.
 // Disconnecting stops nothing.
-func (w *Web) relay(rw http.ResponseWriter, r *http.Request, run chat.RunID, l *listening) {
-	w.streams.Add(1)
-	defer w.streams.Done()
-	out, ctx := newSSE(rw, w.ending), r.Context()
+func (c clients) relay(rw http.ResponseWriter, r *http.Request, run chat.RunID, l *listening) {
+	c.web.streams.Add(1)
+	defer c.web.streams.Done()
+	out, ctx := newSSE(rw, c.web.ending), r.Context()
 	if l.prepare != nil {
 		l.prepare(rw.Header())
 	}
 	var err error
 	apart(func() { err = out.start() })
 	if err == nil {
-		err = w.encodeAll(ctx, out, run, l)
+		err = c.encodeAll(ctx, out, run, l)
 	}
 	switch {
 	case err == nil:
 		return
 	case errors.Is(err, errGone), r.Context().Err() != nil:
-		w.opts.Log.Debug("a reader disconnected", "run", run, "err", err)
+		c.web.opts.Log.Debug("a reader disconnected", "run", run, "err", err)
 		return
 	case !errors.Is(err, chat.ErrShutdown):
-		w.opts.Log.Error("a stream failed", "run", run, "err", err)
+		c.web.opts.Log.Error("a stream failed", "run", run, "err", err)
 	}
 	if out.buf, err = l.encoder.Fail(out.buf, "The gateway is restarting. Please try again."); err != nil || len(out.buf) == 0 {
 		panic(http.ErrAbortHandler) // the client sees that the stream is not complete
@@ -51,7 +51,7 @@ func (w *Web) relay(rw http.ResponseWriter, r *http.Request, run chat.RunID, l *
 }
 
 // encodeAll is relay after the header.
-func (w *Web) encodeAll(ctx context.Context, out *sse, run chat.RunID, l *listening) (err error) {
+func (c clients) encodeAll(ctx context.Context, out *sse, run chat.RunID, l *listening) (err error) {
 	if out.buf, err = l.encoder.Begin(out.buf); err != nil {
 		return err
 	}
@@ -65,18 +65,18 @@ func (w *Web) encodeAll(ctx context.Context, out *sse, run chat.RunID, l *listen
 	}
 	for { // a run can change hands several times
 		var a *answer.Answer
-		apart(func() { a, err = w.opts.Answers.Watch(ctx, run) })
+		apart(func() { a, err = c.web.opts.Answers.Watch(ctx, run) })
 		if err != nil {
 			return err
 		}
-		if err = w.encodeOne(ctx, out, run, a, l); !errors.Is(err, answer.ErrLost) {
+		if err = c.encodeOne(ctx, out, run, a, l); !errors.Is(err, answer.ErrLost) {
 			return err
 		}
 	}
 }
 
 // encodeOne writes the states of a until it ends or waits for a choice. A slow reader gets fewer of them.
-func (w *Web) encodeOne(ctx context.Context, out *sse, run chat.RunID, a *answer.Answer, l *listening) error {
+func (c clients) encodeOne(ctx context.Context, out *sse, run chat.RunID, a *answer.Answer, l *listening) error {
 	var at answer.Cursor
 	var next time.Time
 	for {
@@ -110,7 +110,7 @@ func (l *listening) state(run chat.RunID, changes []answer.Change, v answer.View
 }
 
 // whole waits for the end of an answer, or until it waits for a choice, and returns its state.
-func (w *Web) whole(ctx context.Context, run chat.RunID, l *listening) (dialect.State, error) {
+func (c clients) whole(ctx context.Context, run chat.RunID, l *listening) (dialect.State, error) {
 	if run == "" {
 		return dialect.State{Outcome: answer.Outcome{Status: answer.Ignored}}, nil
 	}
@@ -118,13 +118,13 @@ func (w *Web) whole(ctx context.Context, run chat.RunID, l *listening) (dialect.
 	defer cancel(nil)
 	go func() {
 		select {
-		case <-w.ending:
+		case <-c.web.ending:
 			cancel(chat.ErrShutdown)
 		case <-ctx.Done():
 		}
 	}()
 	for {
-		a, err := w.opts.Answers.Watch(ctx, run)
+		a, err := c.web.opts.Answers.Watch(ctx, run)
 		if err != nil {
 			return dialect.State{}, err
 		}

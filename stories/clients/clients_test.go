@@ -12,3 +12,11 @@ func TestAISDK(t *testing.T) {
 		t.Run(version, func(t *testing.T) { newStage(t, nil).node("aisdk.mjs", version) })
 	}
 }
+
+func TestAGUI(t *testing.T) {
+	for _, version := range []string{"@ag-ui/client", "agui0"} {
+		t.Run(version, func(t *testing.T) { newStage(t, nil).node("agui.mjs", version) })
+	}
+}
+
+func TestCopilotKit(t *testing.T) { newStage(t, nil).node("copilotkit.mjs") }

@@ -12,11 +12,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"parley/connectors/web/agui"
 	"parley/connectors/web/aisdk"
 	"parley/connectors/web/dialect"
 	"parley/connectors/web/openai"
 	"parley/core/answer"
 	"parley/core/llm"
+	wire "parley/internal/agui"
 	"parley/internal/uistream"
 )
 
@@ -28,6 +30,7 @@ func encoders() map[string]dialect.Encoder {
 	return map[string]dialect.Encoder{
 		"chat":      openai.NewChat("1", "agent", 1, true),
 		"responses": openai.NewResponses("resp_1", "agent", "", 1),
+		"agui":      &agui.Encoder{Thread: "t", Run: "r", Version: wire.Version, State: true, ID: "m1"},
 		"aisdk":     &aisdk.Encoder{MessageID: "m1", Approvals: true, URL: url},
 	}
 }
@@ -200,7 +203,7 @@ func readStream(t *testing.T, name string, out []byte) (text string) {
 			}
 		}
 	}
-	return map[string]func(*testing.T, []json.RawMessage) string{"chat": readChat, "responses": readResponses, "aisdk": readAISDK}[name](t, datas)
+	return map[string]func(*testing.T, []json.RawMessage) string{"chat": readChat, "responses": readResponses, "aisdk": readAISDK, "agui": readAGUI}[name](t, datas)
 }
 
 func readChat(t *testing.T, events []json.RawMessage) (text string) {
@@ -265,6 +268,50 @@ func readAISDK(t *testing.T, events []json.RawMessage) (text string) {
 			bad = n != 0
 		case uistream.Finish:
 			bad = n != len(events)-1 || open != ""
+		}
+		if bad {
+			t.Fatalf("event %d is wrong here: %s", n, e)
+		}
+	}
+	return text
+}
+
+// readAGUI checks the rules that the client enforces: 0.0.x is the stricter one.
+func readAGUI(t *testing.T, events []json.RawMessage) (text string) {
+	open, calls := "", map[string]wire.Type{}
+	for n, e := range events {
+		var c wire.Event
+		if err := json.Unmarshal(e, &c); err != nil {
+			t.Fatal(err)
+		}
+		bad := bytes.Contains(e, []byte(`":null`)) && c.Type != wire.StateDelta
+		switch c.Type {
+		case wire.RunStarted:
+			bad = bad || n != 0
+		case wire.TextStart, wire.ReasoningMessageStart:
+			bad, open = bad || open != "", c.MessageID
+		case wire.TextContent, wire.ReasoningMessageContent:
+			bad = bad || open != c.MessageID
+			var more string
+			if err := json.Unmarshal(c.Delta, &more); err == nil && c.Type == wire.TextContent {
+				text += more
+			}
+		case wire.TextEnd, wire.ReasoningMessageEnd:
+			bad, open = bad || open != c.MessageID, ""
+		case wire.CallStart:
+			bad, calls[c.CallID] = bad || calls[c.CallID] != "", c.Type
+		case wire.CallArgs:
+			bad = bad || calls[c.CallID] != wire.CallStart
+		case wire.CallEnd:
+			bad, calls[c.CallID] = bad || calls[c.CallID] != wire.CallStart, c.Type
+		case wire.MessagesSnapshot:
+			text = ""
+			bad = bad || json.Unmarshal(c.Messages[len(c.Messages)-1].Content, &text) != nil
+		case wire.RunFinished:
+			bad = bad || n != len(events)-1 || open != ""
+			for _, was := range calls {
+				bad = bad || was == wire.CallStart
+			}
 		}
 		if bad {
 			t.Fatalf("event %d is wrong here: %s", n, e)
