@@ -1,0 +1,2 @@
+// Package memory measures the search for earlier messages in large stores. It has only tests and benchmarks.
+package memory
