@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"rsc.io/qr"
@@ -45,9 +46,17 @@ func (i *initCmd) Run(ctx context.Context, c *cli) error {
 		}
 	}
 	s := &setup{env: map[string]string{}}
+	if to.config == machineConfig {
+		s.store = "sqlite:" + machineStore // from any folder, commands find what the service has
+	}
 	for _, step := range []func(context.Context, *initCmd, *asker) error{s.askWeb, s.askBot, s.askModel, s.askCharacter} {
 		if err := ask.until(ctx, func() error { return step(ctx, i, ask) }); err != nil {
 			return fmt.Errorf("%w (nothing was written)", err)
+		}
+	}
+	if s.store != "" {
+		if err := os.MkdirAll(filepath.Dir(machineStore), 0o700); err != nil { // the service takes it over
+			return fmt.Errorf("make the folder of the store: %w (nothing was written)", err)
 		}
 	}
 	if err := to.write(s.config(), s.env); err != nil {

@@ -41,8 +41,12 @@ type uninstallCmd struct{}
 // serviceState prints what the service manager reports.
 type serviceState struct{}
 
-// machineConfig is the configuration of the service of the machine, unless another one was named.
-const machineConfig = "/etc/parley/config.yaml"
+// machineConfig is the configuration of the service of the machine, unless another one was named, and machineStore the store that
+// gateway init writes into it.
+const (
+	machineConfig = "/etc/parley/config.yaml"
+	machineStore  = "/var/lib/" + daemon.Name + "/parley.db"
+)
 
 // kind returns the service manager that the flags, the system and the user ask for.
 func (s *serviceCmd) kind() daemon.Manager {
@@ -257,7 +261,7 @@ func (m manager) install(ctx context.Context, u daemon.Unit, text string) error 
 	fmt.Printf("The service is running, with %s. Its unit is %s.\n", u.Config, m.file)
 	switch m.kind {
 	case daemon.System:
-		fmt.Printf("For other commands, such as status: cd /var/lib/%s && sudo %s --config %s status\n", daemon.Name, u.Program, u.Config)
+		fmt.Printf("For other commands, such as status: sudo sh -c 'cd /var/lib/%s && %s --config %s status'\n", daemon.Name, u.Program, u.Config)
 	case daemon.User:
 		fmt.Println("It ends when you log out; to keep it running: loginctl enable-linger")
 	}

@@ -27,6 +27,7 @@ type setup struct {
 	name, system    string
 	env             map[string]string // secrets, by variable
 	link, codeLink  string            // of the bot
+	store           string            // "" is the default
 }
 
 // config returns the configuration, in at most twelve lines.
@@ -52,6 +53,7 @@ func (s *setup) config() string {
 	pairs("models:\n  large: {%s}", "provider", s.provider, "model", literal(s.model))
 	pairs("agent: {%s}", "name", literal(s.name), "system", literal(s.system))
 	pairs("web: {%s}", "listen", literal(s.listen))
+	pairs("%s", "store", literal(s.store))
 	return b.String()
 }
 
