@@ -1,5 +1,5 @@
 # Every target can be run by hand; `make test` is what decides whether a change is good.
-.PHONY: help run test fmt vet lint unit release bench profile replicas recall soak seeds tools install
+.PHONY: help run test fmt vet lint unit release snapshot nightly bench profile replicas recall soak seeds tools install
 
 # Git is asked here, as the linker is not told of it where the source is copied without its .git, such as into an image.
 COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null)
@@ -33,6 +33,18 @@ unit:
 release: ## build ./gateway as it is released: optimized for what it does under load, without debug information
 	CGO_ENABLED=0 go build -trimpath -pgo=bench/load.pgo -ldflags "$(LDFLAGS)" -o gateway ./cmd/gateway
 	@./tools/size.sh gateway
+
+snapshot: ## build all files of a release into dist/: archives, Debian packages, checksums, bills of materials, a Homebrew formula
+	@./tools/release/snapshot.sh
+
+nightly: install snapshot ## what takes too long for each change: all files of a release, ways to install them, soak and seeds
+	@for program in dist/gateway_*/gateway*; do ./tools/size.sh $$program || exit 1; done
+	rm -rf bin/debian
+	command -v mmdebstrap >/dev/null || apt-get install -y -qq mmdebstrap
+	mmdebstrap --variant=apt --include=curl,man-db '' bin/debian # ways to install are tried on a Debian without anything else
+	PARLEY_DIST=dist PARLEY_ROOT=$(CURDIR)/bin/debian go test ./stories/install -count=1 -v
+	@$(MAKE) soak
+	@$(MAKE) seeds
 
 bench: ## run the benchmarks and keep what they print in bench/results
 	@./bench/run.sh
