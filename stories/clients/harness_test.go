@@ -178,6 +178,8 @@ var (
 		"agui1":             "`@ag-ui/client` 1.0.0",
 		"agui0":             "`@ag-ui/client` 0.0.59",
 		"copilotkit":        "`@copilotkit/core` 1.75.0",
+		"deepchat":          "`deep-chat` 2.4.2, stream",
+		"deepchat-json":     "`deep-chat` 2.4.2, JSON",
 	}
 )
 

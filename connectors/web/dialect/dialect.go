@@ -83,6 +83,7 @@ func (r *Reader) State(id string, changes []answer.Change, v answer.View) State 
 	}
 	stable, above := v, 0
 	stable.Segments = nil
+	notice := ""      // until text follows
 	changing := false // the text from here on can still change
 	for _, seg := range v.Segments {
 		switch {
@@ -94,7 +95,9 @@ func (r *Reader) State(id string, changes []answer.Change, v answer.View) State 
 			s.Status = cmp.Or(r.status(c), s.Status)
 			changing = changing || seg.Tool.Stage != answer.StageEnd && !s.Over()
 		case seg.Notice:
-			s.Status = cmp.Or(text.OneLine(seg.Text, text.MaxLabel), s.Status)
+			notice = text.OneLine(seg.Text, maxStatus)
+		case seg.Text != "":
+			notice = ""
 		}
 		if changing || seg.Notice {
 			continue
@@ -104,7 +107,7 @@ func (r *Reader) State(id string, changes []answer.Change, v answer.View) State 
 			above += len("\n\n")
 		}
 	}
-	s.Text = r.cache.Text(stable)
+	s.Text, s.Status = r.cache.Text(stable), cmp.Or(s.Status, notice)
 	if s.Over() {
 		s.Status = ""
 	}

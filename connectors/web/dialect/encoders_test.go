@@ -14,6 +14,7 @@ import (
 
 	"parley/connectors/web/agui"
 	"parley/connectors/web/aisdk"
+	"parley/connectors/web/deepchat"
 	"parley/connectors/web/dialect"
 	"parley/connectors/web/openai"
 	"parley/core/answer"
@@ -31,6 +32,7 @@ func encoders() map[string]dialect.Encoder {
 		"chat":      openai.NewChat("1", "agent", 1, true),
 		"responses": openai.NewResponses("resp_1", "agent", "", 1),
 		"agui":      &agui.Encoder{Thread: "t", Run: "r", Version: wire.Version, State: true, ID: "m1"},
+		"deepchat":  &deepchat.Encoder{},
 		"aisdk":     &aisdk.Encoder{MessageID: "m1", Approvals: true, URL: url},
 	}
 }
@@ -185,6 +187,9 @@ func FuzzEncoders(f *testing.F) {
 // readStream checks a whole stream, and returns the text of the answer.
 func readStream(t *testing.T, name string, out []byte) (text string) {
 	t.Helper()
+	if len(out) == 0 {
+		return "" // the answer has no text
+	}
 	if !utf8.Valid(out) || bytes.Contains(out, []byte("\r")) || !bytes.HasSuffix(out, []byte("\n\n")) {
 		t.Fatalf("%s: %q", name, out)
 	}
@@ -203,7 +208,7 @@ func readStream(t *testing.T, name string, out []byte) (text string) {
 			}
 		}
 	}
-	return map[string]func(*testing.T, []json.RawMessage) string{"chat": readChat, "responses": readResponses, "aisdk": readAISDK, "agui": readAGUI}[name](t, datas)
+	return map[string]func(*testing.T, []json.RawMessage) string{"chat": readChat, "responses": readResponses, "aisdk": readAISDK, "agui": readAGUI, "deepchat": readDeepChat}[name](t, datas)
 }
 
 func readChat(t *testing.T, events []json.RawMessage) (text string) {
@@ -316,6 +321,20 @@ func readAGUI(t *testing.T, events []json.RawMessage) (text string) {
 		if bad {
 			t.Fatalf("event %d is wrong here: %s", n, e)
 		}
+	}
+	return text
+}
+
+func readDeepChat(t *testing.T, events []json.RawMessage) (text string) {
+	for _, e := range events {
+		var r deepchat.Response
+		if err := json.Unmarshal(e, &r); err != nil {
+			t.Fatal(err)
+		}
+		if r.Overwrite {
+			text = ""
+		}
+		text += r.Text
 	}
 	return text
 }
