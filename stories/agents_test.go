@@ -61,23 +61,10 @@ func ownAgents(t *testing.T) map[string][]string {
 type ownAgent struct {
 	url  string
 	kill func()
-
-	mu  sync.Mutex
-	log strings.Builder
+	log  sim.Log
 }
 
-// Write takes what the agent writes to its log.
-func (a *ownAgent) Write(p []byte) (int, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.log.Write(p)
-}
-
-func (a *ownAgent) says(what string) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return strings.Contains(a.log.String(), what)
-}
+func (a *ownAgent) says(what string) bool { return strings.Contains(a.log.String(), what) }
 
 // startAgent starts an agent on a free port. changed rings when it logs something.
 func startAgent(t *testing.T, command []string, changed signal) *ownAgent {
@@ -86,7 +73,7 @@ func startAgent(t *testing.T, command []string, changed signal) *ownAgent {
 	ctx, kill := context.WithCancel(t.Context())
 	c := exec.CommandContext(ctx, command[0], command[1:]...)
 	c.Env = []string{"PATH=" + os.Getenv("PATH"), "PORT=0", "AGENT_KEY=" + agentKey}
-	c.Stderr = io.MultiWriter(a, changed)
+	c.Stderr = io.MultiWriter(&a.log, changed)
 	out, err := c.StdoutPipe()
 	if err == nil {
 		err = c.Start()

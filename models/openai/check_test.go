@@ -13,6 +13,7 @@ import (
 	"parley/core/llm"
 	"parley/models/modelfake"
 	"parley/models/wire"
+	"parley/sim"
 )
 
 func TestModels(t *testing.T) {
@@ -91,8 +92,7 @@ func TestCheck(t *testing.T) {
 		}
 		return s
 	}
-	down := newPipes()
-	_ = down.Close()
+	down := sim.NewNet() // without a server
 	tests := map[string]struct {
 		server http.Handler
 		change func(*Options)

@@ -15,6 +15,7 @@ import (
 	"parley/core/llm"
 	"parley/models/modelfake"
 	"parley/models/wire"
+	"parley/sim"
 )
 
 // answering is a handler with one answer to everything.
@@ -99,8 +100,7 @@ func TestRefusals(t *testing.T) {
 
 // TestUnreachable: a server of the owner's own is another matter than one of the internet's.
 func TestUnreachable(t *testing.T) {
-	down := newPipes()
-	_ = down.Close()
+	down := sim.NewNet() // without a server
 	tests := map[string]llm.FailureKind{
 		"http://127.0.0.1:11434/v1":          llm.LocalInference,
 		"http://[::1]:11434/v1":              llm.LocalInference,

@@ -3,7 +3,6 @@ package openai
 import (
 	"context"
 	"errors"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -16,6 +15,7 @@ import (
 
 	"parley/core/llm"
 	"parley/models/modelfake"
+	"parley/sim"
 )
 
 const testKey = "sk-test-0123456789abcdefghijklmnopqrstuvwxyz"
@@ -117,45 +117,16 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// pipes is a network in memory with one server. Its connections need no real input or output, so that a synctest
-// bubble drives them.
-type pipes struct {
-	accept chan net.Conn
-	closed chan struct{}
-}
-
-func newPipes() *pipes { return &pipes{make(chan net.Conn), make(chan struct{})} }
-
-func (p *pipes) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	here, there := net.Pipe()
-	select {
-	case p.accept <- there:
-		return here, nil
-	case <-p.closed:
-		return nil, errors.New("refused")
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-}
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.accept:
-		return c, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (p *pipes) Close() error   { close(p.closed); return nil }
-func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
-
 // inMemory runs test in a bubble with a Model over a network in memory.
 func inMemory(t *testing.T, fake *modelfake.Server, test func(t *testing.T, m *Model)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		network := newPipes()
-		defer fake.Serve(network)()
+		network := sim.NewNet()
+		l, err := network.Listen("tcp", "model.test:80")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer fake.Serve(l)()
 		m := New(Options{BaseURL: "http://model.test/v1", APIKey: testKey, Model: "m", Dial: network.Dial})
 		defer m.Close()
 		test(t, m)

@@ -21,6 +21,7 @@ import (
 	"parley/core/action"
 	"parley/core/action/actiontest"
 	"parley/internal/schema"
+	"parley/sim"
 )
 
 // fake is this program as a server.
@@ -198,9 +199,8 @@ func TestEndedServerIsStartedAgain(t *testing.T) {
 
 // A server that is missing, silent, broken or floods costs no one but itself, and the check says what is wrong.
 func TestBadServers(t *testing.T) {
-	var log strings.Builder
-	var mu sync.Mutex
-	logger := slog.New(slog.NewTextHandler(&locked{w: &log, mu: &mu}, nil))
+	var log sim.Log
+	logger := slog.New(slog.NewTextHandler(&log, nil))
 	all := []Server{fake(t, "good")}
 	for _, kind := range []string{"silent", "crash", "garbage", "flood", "refuse"} {
 		s := fake(t, kind)
@@ -219,27 +219,10 @@ func TestBadServers(t *testing.T) {
 		}
 		cancel()
 	}
-	until(t, "the refusal is logged", func() bool {
-		mu.Lock()
-		defer mu.Unlock()
-		return strings.Contains(log.String(), "is not valid")
-	})
-	mu.Lock()
-	defer mu.Unlock()
+	until(t, "the refusal is logged", func() bool { return strings.Contains(log.String(), "is not valid") })
 	if strings.Contains(log.String(), "s3cr3t") {
 		t.Errorf("a secret is logged:\n%s", log.String())
 	}
-}
-
-type locked struct {
-	w  *strings.Builder
-	mu *sync.Mutex
-}
-
-func (l *locked) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.w.Write(p)
 }
 
 func TestBounds(t *testing.T) {
