@@ -63,7 +63,7 @@ func (c *checking) finds(part string) (found parley.Finding) {
 		}
 	}
 	if n != 1 {
-		c.Fatalf("%d findings of %s", n, part)
+		c.Fatalf("%d findings of %s; want 1", n, part)
 	}
 	return found
 }

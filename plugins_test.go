@@ -33,7 +33,7 @@ func TestEmbeddingEvents(t *testing.T) {
 	}
 	const start = "EMBEDDING_GENERATION_REQUESTED"
 	if want := []string{start, "EMBEDDING_GENERATION_COMPLETED", start, "EMBEDDING_GENERATION_FAILED"}; !slices.Equal(names, want) {
-		t.Errorf("the events are %q", names)
+		t.Errorf("the events are %q; want %q", names, want)
 	}
 	if observed(nil, emit) != nil {
 		t.Error("observed(nil) is not nil; want nil")

@@ -38,7 +38,7 @@ func TestCheckStatesPricesAndTheirDate(t *testing.T) {
 	} {
 		got, err := checkPrices(parsed(t, yaml)).check(t.Context())
 		if err != nil || !strings.HasPrefix(got, want) {
-			t.Errorf("%s: %s, %v", yaml, got, err)
+			t.Errorf("%s: %s, %v; want it to begin with %s", yaml, got, err, want)
 		}
 	}
 }

@@ -52,7 +52,7 @@ func TestProvidersDescribeThemselves(t *testing.T) {
 		}
 	}
 	if on := cfg.ProvidersOn(); len(on) > 0 {
-		t.Errorf("%d providers are on without credentials", len(on))
+		t.Errorf("%d providers are on without credentials; want none", len(on))
 	}
 }
 
@@ -199,6 +199,6 @@ models:
 		}
 	}
 	if tried != 5 {
-		t.Errorf("%d models are tried", tried)
+		t.Errorf("%d models are tried; want 5", tried)
 	}
 }

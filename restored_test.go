@@ -33,7 +33,7 @@ func TestInitiativeWaitsAfterARestore(t *testing.T) {
 			}
 			keys = append(keys, key)
 			if !strings.Contains(text, "gateway restore --confirm") {
-				t.Errorf("the owner reads %q", text)
+				t.Errorf(`the owner reads %q; want it to contain "gateway restore --confirm"`, text)
 			}
 			return nil
 		}}
@@ -62,7 +62,7 @@ func TestInitiativeWaitsAfterARestore(t *testing.T) {
 		time.Sleep(confirmEvery)
 		synctest.Wait()
 		if len(begun) != 2 {
-			t.Errorf("begun are %v after the confirmation", begun)
+			t.Errorf("begun are %v after the confirmation; want 2", begun)
 		}
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -71,7 +71,7 @@ func TestInitiativeWaitsAfterARestore(t *testing.T) {
 		}
 		plugins[0].Work(ended)
 		if len(begun) != 2 {
-			t.Errorf("begun are %v after the end", begun)
+			t.Errorf("begun are %v after the end; want 2", begun)
 		}
 	})
 }

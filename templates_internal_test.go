@@ -30,7 +30,7 @@ func TestIncompleteTemplateOfACharacter(t *testing.T) {
 		cfg.Agent.Generation, cfg.Agent.Templates.MessageHandler = c.generation, c.template
 		env := Env{}.filled()
 		if got := asksForm(cfg, env); got != c.form {
-			t.Errorf("%s: it asks for the form: %v", name, got)
+			t.Errorf("%s: it asks for the form: %v; want %v", name, got, c.form)
 		}
 		if name == "a template in error" {
 			continue

@@ -115,7 +115,7 @@ func embedsOnce(t *testing.T, address string) {
 	time.Sleep(time.Minute)
 	synctest.Wait()
 	if got := embedder.String(); got != "map[message number 1:3 message number 2:3 message number 3:3]" {
-		t.Errorf("after a restart with another model, embedded were %s", got)
+		t.Errorf(`after a restart with another model, embedded were %s; want "map[message number 1:3 message number 2:3 message number 3:3]"`, got)
 	}
 }
 

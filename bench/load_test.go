@@ -98,7 +98,7 @@ func (r *rival) measure(b *testing.B) {
 	r.load(b, s, pid)
 	r.burst(b, s)
 	if bad := s.fake.Rejected(); len(bad) > 0 {
-		b.Errorf("%s: %d requests were refused: %s", r.name, len(bad), bad[0].Reason)
+		b.Errorf("%s: %d requests were refused: %s; want none", r.name, len(bad), bad[0].Reason)
 	}
 }
 

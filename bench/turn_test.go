@@ -99,7 +99,7 @@ func (t *talk) ask(b *testing.B) {
 		b.Fatal(err)
 	}
 	if s := <-t.ended; s != answer.Completed {
-		b.Fatalf("the run is %s", s)
+		b.Fatalf("the run is %s; want %s", s, answer.Completed)
 	}
 }
 

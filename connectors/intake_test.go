@@ -125,7 +125,7 @@ func TestIntakeOrder(t *testing.T) {
 		b.want(t, 150, want...)
 		synctest.Wait()
 		if n := runtime.NumGoroutine() - before; n > 0 { // those of earlier tests may end meanwhile
-			t.Errorf("%d goroutines are left", n)
+			t.Errorf("%d goroutines are left; want none", n)
 		}
 	})
 }
@@ -185,11 +185,11 @@ func TestIntakeRetries(t *testing.T) {
 		}
 		b.want(t, 1, "a0", "b0", "b1")
 		if n := b.Failing(); n != 1 {
-			t.Errorf("%d keys fail", n)
+			t.Errorf("%d keys fail; want 1", n)
 		}
 		time.Sleep(time.Minute)
 		if n := b.attempts("a1"); n < 6 || n > 10 {
-			t.Errorf("%d attempts in a minute", n)
+			t.Errorf("%d attempts in a minute; want at least 6 and at most 10", n)
 		}
 		b.failing(nil)
 		time.Sleep(15 * time.Second)
@@ -201,7 +201,7 @@ func TestIntakeRetries(t *testing.T) {
 		began := time.Now()
 		b.Settle(time.Minute)
 		if took := time.Since(began); took != time.Second {
-			t.Errorf("later it settled after %v", took)
+			t.Errorf("later it settled after %v; want %v", took, time.Second)
 		}
 		b.want(t, 6, "a0", "a1", "a2", "a3", "b0", "b1")
 	})
@@ -277,7 +277,7 @@ func TestIntakeIsBounded(t *testing.T) {
 			ok bool
 		}{{"a1", true}, {"a2", true}, {"a3", false}, {"b0", true}, {"c0", true}, {"d0", false}} {
 			if ok := b.put(c.id); ok != c.ok {
-				t.Errorf("%s: room is %t", c.id, ok)
+				t.Errorf("%s: room is %t; want %t", c.id, ok, c.ok)
 			}
 		}
 		b.Settle(time.Minute)

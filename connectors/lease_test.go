@@ -79,7 +79,7 @@ func inReplicas(t *testing.T, f func(r *replicas)) {
 			end()
 		}
 		if *r.bots.most > 1 {
-			t.Errorf("%d processes received messages at once", *r.bots.most)
+			t.Errorf("%d processes received messages at once; want at most 1", *r.bots.most)
 		}
 	})
 }
@@ -171,7 +171,7 @@ func TestLeaseWithoutAStore(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		if n := len(*r.bots.running); n != 1 {
-			t.Errorf("%d run after the outage", n)
+			t.Errorf("%d run after the outage; want 1", n)
 		}
 	})
 }
@@ -196,7 +196,7 @@ func TestLeaseFencesState(t *testing.T) {
 			t.Errorf("a late write: %v", err)
 		}
 		if got, err := old.Kept(t.Context(), "chat/offset"); err != nil || got != "2" {
-			t.Errorf("kept is %q, %v", got, err)
+			t.Errorf(`kept is %q, %v; want "2"`, got, err)
 		}
 	})
 }

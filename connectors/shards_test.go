@@ -40,7 +40,7 @@ func inDivision(t *testing.T, n int, tell func(d *division)) {
 			d.end(name)
 		}
 		if d.twice > 0 {
-			t.Errorf("%d times a shard ran in two processes", d.twice)
+			t.Errorf("%d times a shard ran in two processes; want none", d.twice)
 		}
 	})
 }
@@ -169,7 +169,7 @@ func TestShardsAreTakenOver(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		if held, err := d.store.Held(t.Context(), "chat"); err != nil || len(held) < 8 {
-			t.Errorf("held 2 s after a process has ended: %v, %v", held, err)
+			t.Errorf("held 2 s after a process has ended: %v, %v; want at least 8", held, err)
 		}
 		time.Sleep(20 * time.Second) // one may move once more, to the other process
 		d.want(4, 4)
@@ -236,7 +236,7 @@ func TestShardsFailTogether(t *testing.T) {
 					t.Errorf("Run returns %v", err)
 				}
 				if held, err := d.store.Held(t.Context(), "chat"); err != nil || len(held) > 0 {
-					t.Errorf("held afterwards: %v, %v", held, err)
+					t.Errorf("held afterwards: %v, %v; want none", held, err)
 				}
 			})
 		})

@@ -14,11 +14,11 @@ func TestWatermarkIsBounded(t *testing.T) {
 		a.Release()
 		b.Release()
 		if len(w.open) > 3 {
-			t.Fatalf("%d tickets are open", len(w.open))
+			t.Fatalf("%d tickets are open; want at most 3", len(w.open))
 		}
 	}
 	stuck.Release()
 	if len(w.open) != 0 || w.reached != 1000 {
-		t.Errorf("reached %d, and %d tickets are open", w.reached, len(w.open))
+		t.Errorf("reached %d, and %d tickets are open; want none and 1000", w.reached, len(w.open))
 	}
 }

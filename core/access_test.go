@@ -45,7 +45,7 @@ func TestWhoIsAnswered(t *testing.T) {
 				acc := n.send(m)
 				time.Sleep(time.Minute)
 				if runs := acc.Run != ""; runs != c.runs || len(w.model.requests()) != c.calls {
-					w.Errorf("it has a run: %v; the model was asked %d times", runs, len(w.model.requests()))
+					w.Errorf("it has a run: %v; the model was asked %d times; want %v and %d", runs, len(w.model.requests()), c.runs, c.calls)
 				}
 				if acc.Run != "" {
 					w.waitAnswer(acc)
@@ -164,7 +164,7 @@ func TestStranger(t *testing.T) {
 		first := n.send(w.message(room, "eve", "Hello"))
 		o, said := w.waitAnswer(first)
 		if o.Status != answer.Completed || !strings.HasPrefix(said, "Sorry, ") {
-			w.Errorf("a stranger is told %q (%s)", said, o.Status)
+			w.Errorf(`a stranger is told %q (%s); want %s and it to begin with "Sorry, "`, said, o.Status, answer.Completed)
 		}
 		for range 40 {
 			w.wantAnswer(n.send(w.message(room, "eve", "Hello?")), answer.Ignored, "")
@@ -174,7 +174,7 @@ func TestStranger(t *testing.T) {
 			w.Errorf("the chat shows %q", got)
 		}
 		if n := len(w.model.requests()); n != 0 {
-			w.Errorf("the model was asked %d times", n)
+			w.Errorf("the model was asked %d times; want none", n)
 		}
 	})
 }
@@ -218,7 +218,7 @@ func TestRoles(t *testing.T) {
 			return n.send(m)
 		}
 		if acc := ask("visitor"); acc.Run != "" {
-			t.Errorf("a visitor is answered in %s", acc.Run)
+			t.Errorf("a visitor is answered in %s; want none", acc.Run)
 		}
 		w.model.queue([]step{write("An answer that takes its time. "), pause(time.Minute), write("The end.")})
 		acc := ask("visitor", "helper")

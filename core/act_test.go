@@ -249,10 +249,10 @@ func TestLast(t *testing.T) {
 			w.model.queue([]step{write(text), call(0, "a", "LEAVE", "{}"), call(1, "b", "DO", "{}")})
 			w.wantAnswer(w.start().sendText("go"), want, text)
 			if n := len(w.model.requests()); n != 1 {
-				t.Errorf("the model was asked %d times", n)
+				t.Errorf("the model was asked %d times; want 1", n)
 			}
 			if got := strings.Join(w.chat.visible(), "|"); got != text {
-				t.Errorf("the chat shows %q", got)
+				t.Errorf("the chat shows %q; want %q", got, text)
 			}
 		})
 	}
@@ -294,7 +294,7 @@ func TestDirectClaimsWhatIsUndecided(t *testing.T) {
 		w.cfg.Plugins = []action.Plugin{{Name: "test", Actions: []action.Action{claimer{fakeAction: &fakeAction{name: "ROLL"}, params: `{}`}}}}
 		w.wantAnswer(w.start().send(w.message(group, "ada", "roll")), answer.Completed, "done {}")
 		if n := len(w.model.requests()); n != 0 {
-			t.Errorf("the model was asked %d times", n)
+			t.Errorf("the model was asked %d times; want none", n)
 		}
 	})
 	withHarness(t, func(w *harness) {
@@ -386,7 +386,7 @@ func TestRights(t *testing.T) {
 			m.Roles, m.Address.AuthorizedByRole = c.roles, "ada" // only the runtime says that
 			w.wantAnswer(w.start().send(m), answer.Completed, "Well.")
 			if seen.Owner != c.owner || seen.Allowed != c.allowed {
-				t.Errorf("%s: owner %v, allowed %v", name, seen.Owner, seen.Allowed)
+				t.Errorf("%s: owner %v, allowed %v; want %v and %v", name, seen.Owner, seen.Allowed, c.owner, c.allowed)
 			}
 		})
 	}

@@ -129,7 +129,7 @@ func TestAction(t *testing.T) {
 		cs, v, err := n.readAnswer(acc.Run)
 		w.Must(err)
 		if got := v.Text(); got != "I play it.\n\nplaying\n\nEnjoy." {
-			w.Errorf("it says %q", got)
+			w.Errorf(`it says %q; want "I play it.\n\nplaying\n\nEnjoy."`, got)
 		}
 		want := answer.Tool{Name: "PLAY", Stage: answer.StageEnd, Parameters: `{"title":"x"}`, CompactParams: "x", Result: "it plays", ShortResult: "plays", Success: true}
 		if diff := cmp.Diff(want, wantStages(w, cs)["c1"]); diff != "" {
@@ -226,10 +226,10 @@ func TestActionGoesWrong(t *testing.T) {
 					}
 					turns := w.model.requests()[1].Messages
 					if got := turns[len(turns)-1].Text; got != c.told {
-						w.Errorf("the model was told %q", got)
+						w.Errorf("the model was told %q; want %q", got, c.told)
 					}
 					if v.Outcome != done || v.Text() != "Well." {
-						w.Errorf("it ended as %+v, %q", v.Outcome, v.Text())
+						w.Errorf(`it ended as %+v, %q; want %+v and "Well."`, v.Outcome, v.Text(), done)
 					}
 				})
 			})
@@ -290,7 +290,7 @@ func TestCallsEndWithTheirRun(t *testing.T) {
 				}
 				time.Sleep(time.Second)
 				if reads.times() > 1 || writes.times() > 1 {
-					w.Errorf("after the end of the turn, actions began: %d reading, %d writing", reads.times(), writes.times())
+					w.Errorf("after the end of the turn, actions began: %d reading, %d writing; want at most 1 and at most 1", reads.times(), writes.times())
 				}
 			})
 		})
@@ -355,7 +355,7 @@ func TestWritingActionIsFinished(t *testing.T) {
 			w.Errorf("afterwards it knows %+v", r)
 		}
 		if got := len(w.model.requests()); got != 2 {
-			w.Errorf("the model was asked %d times", got)
+			w.Errorf("the model was asked %d times; want 2", got)
 		}
 	})
 }
@@ -376,7 +376,7 @@ func TestWritingActionIsNotDoneAgain(t *testing.T) {
 				want := fox + "\n\n_(Interrupted by a restart. The action in progress was not repeated.)_"
 				w.wantAnswer(acc, answer.Failed, want)
 				if a.times() != 1 {
-					w.Errorf("it was done %d times", a.times())
+					w.Errorf("it was done %d times; want 1", a.times())
 				}
 				if got := w.chat.visible(); len(got) != 1 || got[0] != want {
 					w.Errorf("the chat shows %q", got)

@@ -58,7 +58,7 @@ func TestRetryOfAnother(t *testing.T) {
 					w.Errorf("to choose is for %v", q.For)
 				}
 				if got := w.model.requests()[1].texts(); !slices.Equal(got, c.texts) {
-					w.Errorf("the model was asked %q", got)
+					w.Errorf("the model was asked %q; want %q", got, c.texts)
 				}
 				w.chat.forgetSeen()
 			})

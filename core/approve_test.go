@@ -30,7 +30,7 @@ func (w *harness) openQuestion(in chat.RoomID) chat.Question {
 	all, err := w.Store.OpenQuestions(w.Context(), in)
 	w.Must(err)
 	if len(all) != 1 {
-		w.Fatalf("in %s people are asked %+v", in, all)
+		w.Fatalf("in %s people are asked %+v; want 1", in, all)
 	}
 	return all[0]
 }
@@ -59,11 +59,11 @@ func TestOwnerLetsIn(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		n.chatAs("eve", "Hello?")
 		if asked := w.timesShown(asksForEve); asked != 1 {
-			w.Errorf("the owner was asked %d times: %q", asked, w.chat.visible())
+			w.Errorf("the owner was asked %d times: %q; want 1", asked, w.chat.visible())
 		}
 		for who, want := range map[chat.EntityID]string{"eve": "This choice is not yours to make.", "ada": "This choice is not yours to make."} {
 			if acc := n.deliver(chat.Choice(pressed(q, 0).by(who))); acc.Refused != want {
-				w.Errorf("%s is told %q", who, acc.Refused)
+				w.Errorf("%s is told %q; want %q", who, acc.Refused, want)
 			}
 		}
 		w.wantAnswer(n.deliver(chat.Choice(pressed(q, 0).by("olga"))), answer.Completed, asksForEve+"\n\n→ **Approve**\n\neve (eve) can now talk to me.")
@@ -72,10 +72,10 @@ func TestOwnerLetsIn(t *testing.T) {
 			w.Errorf("she reads %q", w.chat.visible())
 		}
 		if said := n.chatAs("eve", "And now?"); said != "You said: And now?" {
-			w.Errorf("then she reads %q", said)
+			w.Errorf(`then she reads %q; want "You said: And now?"`, said)
 		}
 		if said := n.chatAs("olga", code); !strings.Contains(said, "expired code") {
-			w.Errorf("the code is good for more: %q", said)
+			w.Errorf(`the code is good for more: %q; want it to contain "expired code"`, said)
 		}
 	})
 }
@@ -85,23 +85,23 @@ func TestOwnerTurnsAway(t *testing.T) {
 	withAccessRequest(t, func(w *harness, n *process, code string, q chat.Question) {
 		w.wantAnswer(n.deliver(chat.Choice(pressed(q, 1).by("olga"))), answer.Completed, asksForEve+"\n\n→ **No**\n\nOkay, I won't reply to them.")
 		if said := n.chatAs("olga", code); !strings.Contains(said, "expired code") {
-			w.Errorf("her code is good: %q", said)
+			w.Errorf(`her code is good: %q; want it to contain "expired code"`, said)
 		}
 		for range 5 {
 			time.Sleep(11 * time.Minute)
 			if said := n.chatAs("eve", "Hello?"); said != "" {
-				w.Errorf("she reads %q", said)
+				w.Errorf("she reads %q; want none", said)
 			}
 		}
 		if asked := w.timesShown(asksForEve); asked != 1 {
-			w.Errorf("the owner was asked %d times", asked)
+			w.Errorf("the owner was asked %d times; want 1", asked)
 		}
 		time.Sleep(5 * time.Minute)
 		if next := w.codeIn(n.chatAs("eve", "Hello?")); next == code {
 			w.Error("the code has come back")
 		}
 		if asked := w.timesShown(asksForEve); asked != 2 {
-			w.Errorf("the owner was asked %d times", asked)
+			w.Errorf("the owner was asked %d times; want 2", asked)
 		}
 	})
 }
@@ -114,7 +114,7 @@ func TestLetInByCodeWhileAsked(t *testing.T) {
 			w.Must(err)
 			_, said := w.waitAnswer(n.deliver(chat.Choice(pressed(q, option).by("olga"))))
 			if !strings.Contains(said, want) {
-				w.Errorf("the owner reads %q", said)
+				w.Errorf("the owner reads %q; want it to contain %q", said, want)
 			}
 			if said := n.chatAs("eve", "And now?"); said != "You said: And now?" || w.timesShown(eveIsIn) != 1 {
 				w.Errorf("she reads %q, %q", said, w.chat.visible())
@@ -137,7 +137,7 @@ func TestWrongCodeLetsNobodyIn(t *testing.T) {
 			w.Errorf("without a runtime the wrong code let in %+v, %v", p, err)
 		}
 		if said := n.chatAs("olga", wrong); strings.Contains(said, "talk to me") {
-			w.Errorf("the owner, who sent the wrong code, reads %q", said)
+			w.Errorf(`the owner, who sent the wrong code, reads %q; want it without "talk to me"`, said)
 		}
 		if said := n.chatAs("eve", "And now?"); strings.HasPrefix(said, "You said:") || w.timesShown(eveIsIn) != 0 {
 			w.Errorf("the stranger is answered: %q, %q", said, w.chat.visible())
@@ -153,7 +153,7 @@ func TestLetInEnds(t *testing.T) {
 		w.cfg.Access.People["olga"] = true
 		n = w.start()
 		if _, said := w.waitAnswer(n.deliver(chat.Choice(pressed(q, 0).by("olga")))); !strings.Contains(said, "not yours") {
-			w.Errorf("who owned it reads %q", said)
+			w.Errorf(`who owned it reads %q; want it to contain "not yours"`, said)
 		}
 		if _, err := w.Store.Person(w.Context(), "eve"); !errors.Is(err, chat.ErrNotFound) {
 			w.Errorf("she is in: %v", err)
@@ -236,7 +236,7 @@ func TestCrashWhileLettingIn(t *testing.T) {
 	for option := range 2 {
 		play(option, 0, false)
 		if effects < 3 {
-			t.Fatalf("there were %d effects", effects)
+			t.Fatalf("there were %d effects; want at least 3", effects)
 		}
 		for k := 1; k <= effects; k++ {
 			play(option, k, false)

@@ -70,16 +70,16 @@ func TestTwoGatewaysInOneRoom(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		said := toOther.said.Load() + back.said.Load()
 		if said < 3 || said > 8 {
-			w.Errorf("they said %d things", said)
+			w.Errorf("they said %d things; want at least 3 and at most 8", said)
 		}
 		time.Sleep(time.Hour)
 		if more := toOther.said.Load() + back.said.Load() - said; more != 0 {
-			w.Errorf("%d more in an hour without a person", more)
+			w.Errorf("%d more in an hour without a person; want none", more)
 		}
 		w.waitAnswer(n.sendMention("And again"))
 		time.Sleep(10 * time.Second)
 		if again := toOther.said.Load() + back.said.Load() - said; again < 3 || again > 8 {
-			w.Errorf("then they said %d things", again)
+			w.Errorf("then they said %d things; want at least 3 and at most 8", again)
 		}
 	})
 }

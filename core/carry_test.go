@@ -46,7 +46,7 @@ func TestCarriedLate(t *testing.T) {
 			time.Sleep(500 * time.Millisecond)
 			late(w, n, acc)
 			if got := strings.Join(w.chat.visible(), " | "); got != "Now playing Dunes, at full length.\n\nEnjoy. | → **Louder**\n\nLouder it is." {
-				w.Errorf("people see %q", got)
+				w.Errorf(`people see %q; want "Now playing Dunes, at full length.\n\nEnjoy. | → **Louder**\n\nLouder it is."`, got)
 			}
 		})
 	})

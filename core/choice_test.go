@@ -148,7 +148,7 @@ func TestChoiceIsMadeOnce(t *testing.T) {
 		}
 		w.wantAnswer(acc, answer.Completed, "Let Eve in?\n\n→ **Yes**\n\nLet in.")
 		if len(c.chosen) != 1 {
-			w.Errorf("chosen was %+v", c.chosen)
+			w.Errorf("chosen was %+v; want 1", c.chosen)
 		}
 	})
 }
@@ -163,7 +163,7 @@ func TestChoiceSurvives(t *testing.T) {
 		w.start()
 		w.wantAnswer(acc, answer.Completed, "Let Eve in?\n\n→ **Yes**\n\nLet in.")
 		if got := w.chat.visible(); len(got) != 2 {
-			w.Errorf("the chat shows %q", got)
+			w.Errorf("the chat shows %q; want 2", got)
 		}
 	})
 }
@@ -194,7 +194,7 @@ func TestTypedChoice(t *testing.T) {
 				w.waitAnswer(acc)
 			}
 			if len(c.chosen) != 0 {
-				w.Errorf("chosen was %+v", c.chosen)
+				w.Errorf("chosen was %+v; want none", c.chosen)
 			}
 		})
 	})
@@ -222,7 +222,7 @@ func TestTypedChoice(t *testing.T) {
 		withQuestion(t, func(w *harness, n *process, c *chooser, _ chat.Question) {
 			w.waitAnswer(n.send(w.message(room, "bob", "Yes")))
 			if len(c.chosen) != 0 {
-				w.Errorf("chosen was %+v", c.chosen)
+				w.Errorf("chosen was %+v; want none", c.chosen)
 			}
 		})
 	})
@@ -244,7 +244,7 @@ func TestTypedChoiceFollowsItsQuestion(t *testing.T) {
 				withQuestion(t, func(w *harness, n *process, c *chooser, q chat.Question) {
 					between(w, n)
 					if w.waitAnswer(n.sendText(typed)); len(c.chosen) != 0 {
-						w.Errorf("chosen was %+v", c.chosen)
+						w.Errorf("chosen was %+v; want none", c.chosen)
 					}
 					if acc := n.deliver(chat.Choice(pressed(q, 1))); acc.Refused != "" {
 						w.Errorf("the button: %+v", acc)
@@ -469,7 +469,7 @@ func TestNew(t *testing.T) {
 				w.chat.forgetSeen()
 				w.wantAnswer(n.sendText("B"), answer.Completed, "You said: B")
 				if got := w.model.requests()[1].texts(); !slices.Equal(got, c.after) {
-					w.Errorf("the model was asked %q", got)
+					w.Errorf("the model was asked %q; want %q", got, c.after)
 				}
 				if got := w.chat.visible(); !slices.Equal(got, []string{"You said: A", asked + "\n\n" + c.ends, "You said: B"}) {
 					w.Errorf("the chat shows %q", got)

@@ -94,7 +94,7 @@ func TestCommandsAreAside(t *testing.T) {
 			w.Errorf("the model was asked %d times, at last %q", len(got), got[len(got)-1].texts())
 		}
 		if got := w.chat.visible(); len(got) != 5 {
-			w.Errorf("the chat shows %q", got)
+			w.Errorf("the chat shows %q; want 5", got)
 		}
 	})
 }
@@ -296,7 +296,7 @@ func TestRetryOfWhatIsDeleted(t *testing.T) {
 		w.wantAnswer(again, answer.Ignored, "")
 		w.wantVisible()
 		if calls := len(w.model.requests()); calls != 1 {
-			w.Errorf("the model was asked %d times", calls)
+			w.Errorf("the model was asked %d times; want 1", calls)
 		}
 	})
 }

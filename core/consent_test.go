@@ -70,7 +70,7 @@ func TestSecondQuestionIsAnsweredByWords(t *testing.T) {
 		asked := w.model.requests()
 		told := asked[len(asked)-1].Messages
 		if got := told[len(told)-1].Text; o.Status != answer.Completed || got != "Error: The user declined. Nothing was ordered." {
-			t.Errorf("ended as %v, the model was told %q", o.Status, got)
+			t.Errorf(`ended as %v, the model was told %q; want %v and "Error: The user declined. Nothing was ordered."`, o.Status, got, answer.Completed)
 		}
 	})
 }

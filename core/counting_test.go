@@ -25,17 +25,17 @@ func TestNothingIsReadOverTheLimit(t *testing.T) {
 		n := w.start()
 		w.waitAnswer(n.send(with(w.message(room, "ada", "Look"), pic("a"))))
 		if got := r.was(); got != "a" {
-			t.Errorf("within the limit it read %q", got)
+			t.Errorf(`within the limit it read %q; want "a"`, got)
 		}
 		for i := range 5 {
 			m := with(w.message(room, "ada", "Look"), pic(fmt.Sprint("p", i)), voiceMessage(fmt.Sprint("s", i)))
 			w.waitAnswer(n.send(m))
 		}
 		if got := r.was(); got != "" {
-			t.Errorf("over the limit it read %q", got)
+			t.Errorf("over the limit it read %q; want none", got)
 		}
 		if asked := len(w.model.requests()); asked != 1 {
-			t.Errorf("the model was asked %d times", asked)
+			t.Errorf("the model was asked %d times; want 1", asked)
 		}
 	})
 }
@@ -53,12 +53,12 @@ func TestAmbientDecisionsCount(t *testing.T) {
 			w.wantAnswer(n.send(with(w.message(group, "ada", "It rains."), voiceMessage(fmt.Sprint(i)))), answer.Ignored, "")
 		}
 		if asked, heard := len(w.model.requests()), r.was(); asked != 2 || heard != "0 1" {
-			t.Errorf("the model was asked %d times, and it listened to %q", asked, heard)
+			t.Errorf(`the model was asked %d times, and it listened to %q; want 2 and "0 1"`, asked, heard)
 		}
 		ask := w.message(group, "ada", "Are you there?")
 		ask.Addressed = true
 		if _, said := w.waitAnswer(n.send(ask)); !strings.HasPrefix(said, "You've reached your daily limit.") {
-			t.Errorf("who asks reads %q", said)
+			t.Errorf(`who asks reads %q; want it to begin with "You've reached your daily limit."`, said)
 		}
 	})
 }
@@ -77,7 +77,7 @@ func TestRunsAreCountedOnce(t *testing.T) {
 			w.start()
 			w.waitAnswer(acc)
 			if got := w.spent("person/ada").Messages; got != 1 {
-				t.Errorf("%d messages are counted", got)
+				t.Errorf("%d messages are counted; want 1", got)
 			}
 			w.model.modelCalls()
 		})
@@ -90,7 +90,7 @@ func TestRunsAreCountedOnce(t *testing.T) {
 			w.model.queue([]step{write("RESPOND")}, []step{write("It does.")})
 			w.wantAnswer(n.send(w.message(group, "ada", "Does it rain?")), answer.Completed, "It does.")
 			if got := w.spent("person/ada").Messages; got != 1 {
-				t.Errorf("%d messages are counted", got)
+				t.Errorf("%d messages are counted; want 1", got)
 			}
 		})
 	})
@@ -108,7 +108,7 @@ func TestRunsAreCountedOnce(t *testing.T) {
 			time.Sleep(time.Minute)
 			w.wantAnswer(acc, answer.Completed, "You said: Good morning")
 			if got := w.spent("person/ada").Messages; got != 2 {
-				t.Errorf("%d messages are counted", got)
+				t.Errorf("%d messages are counted; want 2", got)
 			}
 			w.chat.forgetSeen() // the answer changes after its end
 		})
@@ -151,7 +151,7 @@ func TestActionsThatAnswerAloneAreFree(t *testing.T) {
 					want, asked = 1, 1
 				}
 				if got := w.spent("person/ada").Messages; got != want || len(w.model.requests()) != asked {
-					t.Errorf("%d messages are counted, and the model was asked %d times", got, len(w.model.requests()))
+					t.Errorf("%d messages are counted, and the model was asked %d times; want %d and %d", got, len(w.model.requests()), want, asked)
 				}
 			})
 		})

@@ -121,7 +121,7 @@ func (s crashStory) playLives(t *testing.T, k int, behind bool, j int) (effects 
 			w.waitAnswer(second.send(m))
 		}
 		if a.times() > 1 {
-			w.Errorf("the action wrote %d times", a.times())
+			w.Errorf("the action wrote %d times; want at most 1", a.times())
 		}
 		if !s.watched {
 			w.wantShown(in)

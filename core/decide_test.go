@@ -97,7 +97,7 @@ func TestNoQuestionWhereRulesDecide(t *testing.T) {
 			w.Error("a bot's words are weighed (I13)")
 		}
 		if n := len(w.model.requests()); n != 2 {
-			w.Errorf("the model was asked %d times", n)
+			w.Errorf("the model was asked %d times; want 2", n)
 		}
 	})
 }
@@ -174,7 +174,7 @@ func TestUndecidedGivesWay(t *testing.T) {
 		w.wantAnswer(asked, answer.Superseded, "")
 		w.wantAnswer(waits, answer.Superseded, "")
 		if n := len(w.model.requests()); n != 2 {
-			w.Errorf("the model was asked %d times", n)
+			w.Errorf("the model was asked %d times; want 2", n)
 		}
 
 		w.model.queue([]step{pause(5 * time.Second), write("RESPOND")})

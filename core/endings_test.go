@@ -118,7 +118,7 @@ func TestRetries(t *testing.T) {
 				w.model.queue(c.scripts...)
 				acc := n.sendText("A")
 				if _, said := w.waitAnswer(acc); said != c.text || len(w.model.requests()) != c.calls {
-					w.Errorf("after %d calls it said %q", len(w.model.requests()), said)
+					w.Errorf("after %d calls it said %q; want %q and %d", len(w.model.requests()), said, c.text, c.calls)
 				}
 				if c.text == llm.RateLimited.Sentence() {
 					w.model.clear()
@@ -223,7 +223,7 @@ func TestStatusesAreWithdrawn(t *testing.T) {
 		a := n.sendText("A")
 		time.Sleep(time.Second)
 		if got := w.chat.visible(); len(got) != 1 {
-			w.Errorf("the chat shows %q", got)
+			w.Errorf("the chat shows %q; want 1", got)
 		}
 		w.wantAnswer(n.sendText("B"), answer.Completed, "You said: B")
 		w.wantAnswer(a, answer.Superseded, "")

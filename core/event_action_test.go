@@ -110,7 +110,7 @@ func TestActionEventsSayWhatHappened(t *testing.T) {
 			}
 		}
 		if len(ends) != 2 {
-			w.Fatalf("heard %+v", ends)
+			w.Fatalf("heard %+v; want 2", ends)
 		}
 		a, b := ends[0], ends[1]
 		if a.Run != acc.Run || a.Entity != "ada" || a.Action != "LIKE" || string(a.Parameters) != `{"what":"tea"}` || a.Duration != 3*time.Second ||

@@ -146,7 +146,7 @@ func TestEventsSayWhatHappened(t *testing.T) {
 		n.send(m)
 		w.waitAnswer(acc)
 		if len(d.all) != 5 {
-			w.Fatalf("heard %+v", d.all)
+			w.Fatalf("heard %+v; want 5", d.all)
 		}
 		info := event.RunInfo{Run: acc.Run, Message: m.ID, Room: room, Entity: "ada", Source: "fake"}
 		for _, e := range d.all {

@@ -93,7 +93,7 @@ var failingStories = map[string]func(s *narrator){
 		s.waitAnswer(s.tell(m))
 		s.tell(chat.Deleted{Room: room, ID: m.ID})
 		if text := s.storedText(m.ID); text != "" {
-			s.Errorf("%q is remembered", text)
+			s.Errorf("%q is remembered; want none", text)
 		}
 		s.chat.forgetSeen() // an answer changes after its end, or is forgotten
 	},
@@ -136,7 +136,7 @@ var failingStories = map[string]func(s *narrator){
 		code := s.codeIn(s.hears("eve", "Hello"))
 		s.hears("olga", "/pair "+code)
 		if said := s.hears("eve", "And now?"); said != "You said: And now?" {
-			s.Errorf("who was let in hears %q", said)
+			s.Errorf(`who was let in hears %q; want "You said: And now?"`, said)
 		}
 	},
 	"a stop": func(s *narrator) {
@@ -249,7 +249,7 @@ func playFailing(t *testing.T, story func(*narrator), double *failingStore, want
 		synctest.Wait()
 		calls = slices.Clone(s.double.calls)
 		if _, said := s.waitAnswer(s.say("After")); said != "You said: After" {
-			w.Errorf("later it says %q", said)
+			w.Errorf(`later it says %q; want "You said: After"`, said)
 		}
 		shows = w.shownByRoom()
 		if told := toldOf[s.double.failedCall()]; told != "" && strings.Contains(strings.Join(shows, ""), told) {
@@ -262,7 +262,7 @@ func playFailing(t *testing.T, story func(*narrator), double *failingStore, want
 			w.Errorf("the error of %s is neither returned nor logged", failed)
 		}
 		if do.times() > 1 {
-			w.Errorf("the action wrote %d times", do.times())
+			w.Errorf("the action wrote %d times; want at most 1", do.times())
 		}
 		if w.Failed() {
 			w.Logf("failed was call %d of %s of %q", double.nth, s.double.failedCall(), s.double.calls)

@@ -71,7 +71,7 @@ func TestNoisyRoomDelaysNoOther(t *testing.T) {
 		}
 		time.Sleep(12 * time.Minute) // until all are answered
 		if !slices.Contains(w.chat.visible(), schedule.Excuse) {
-			w.Errorf("people in the group read %q", w.chat.visible())
+			w.Errorf("people in the group read %q; want them to contain %q", w.chat.visible(), schedule.Excuse)
 		}
 	})
 }

@@ -43,7 +43,7 @@ func TestFaultAtEachPiece(t *testing.T) {
 						switch {
 						case at == len(pieces), mode == generate.XML && at == len(pieces)-1: // it was all said: no user is asked again
 							if said != whole || calls != 1 {
-								t.Errorf("after %d calls it said %q", calls, said)
+								t.Errorf("after %d calls it said %q; want %q and 1", calls, said, whole)
 							}
 						case strings.HasPrefix(said, "One"): // seen, and kept
 							if calls != 1 && said != whole || calls == 1 && (text == said || !strings.HasPrefix(whole, text)) {
@@ -120,7 +120,7 @@ func TestOddCalls(t *testing.T) {
 				acc := w.start().sendText("Do it")
 				w.wantAnswer(acc, answer.Completed, "Done.")
 				if do.times() != c.made {
-					t.Errorf("made %d times", do.times())
+					t.Errorf("made %d times; want %d", do.times(), c.made)
 				}
 				turns := w.model.requests()[1].Messages
 				owed := map[string]bool{}

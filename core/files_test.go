@@ -57,7 +57,7 @@ func TestVoiceWithoutATranscriber(t *testing.T) {
 			w.Error("a voice in a group is weighed")
 		}
 		if got := len(w.model.requests()); got != 0 {
-			w.Errorf("the model was called %d times", got)
+			w.Errorf("the model was called %d times; want none", got)
 		}
 		w.wantAnswer(n.send(with(w.message(room, "ada", "In short: hello"), voice)), answer.Completed,
 			"You said: In short: hello\n[Voice message: voice.ogg, audio/ogg]")

@@ -29,7 +29,7 @@ func TestNewLeavesNoText(t *testing.T) {
 			w.Must(err)
 			for _, m := range all {
 				if m.Text != new {
-					w.Errorf("remembered is %q", m.Text)
+					w.Errorf("remembered is %q; want %q", m.Text, new)
 				}
 			}
 		}

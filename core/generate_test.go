@@ -94,13 +94,13 @@ func TestModesGiveTheSameAnswer(t *testing.T) {
 		})
 	}
 	if diff := cmp.Diff(memories[0], memories[1]); diff != "" {
-		t.Errorf("what is remembered differs: %s", diff)
+		t.Errorf("what is remembered differs: %s; want none", diff)
 	}
 	if m := memories[0]; m.Thought != "a secret plan" || !slices.Equal(m.Actions, []string{"REPLY", "ROLL", "REPLY"}) {
 		t.Errorf("remembered is %+v", m)
 	}
 	if diff := cmp.Diff(views[0], views[1]); diff != "" {
-		t.Errorf("what is shown differs: %s", diff)
+		t.Errorf("what is shown differs: %s; want none", diff)
 	}
 }
 
@@ -186,7 +186,7 @@ func TestFormIgnores(t *testing.T) {
 				w.Errorf("remembered is %+v, %v", kept, err)
 			}
 			if len(w.chat.visible()) != 0 || len(w.model.requests()) != 1 {
-				w.Errorf("%s: the chat shows %q after %d calls", wrote, w.chat.visible(), len(w.model.requests()))
+				w.Errorf("%s: the chat shows %q after %d calls; want none and 1", wrote, w.chat.visible(), len(w.model.requests()))
 			}
 		})
 	}
@@ -198,7 +198,7 @@ func TestFormStops(t *testing.T) {
 		w.model.queue([]step{write("<response><actions>STOP</actions></response>")})
 		w.wantAnswer(w.start().sendText("Be quiet"), answer.Ignored, "")
 		if a, err := w.Store.Attention(w.Context(), room); err != nil || a != chat.Quiet {
-			w.Errorf("attention is %q, %v", a, err)
+			w.Errorf("attention is %q, %v; want %q", a, err, chat.Quiet)
 		}
 	})
 }
@@ -229,7 +229,7 @@ func TestFormRetries(t *testing.T) {
 				w.model.queue(c.scripts...)
 				acc := w.start().sendText("A")
 				if _, said := w.waitAnswer(acc); said != c.text || len(w.model.requests()) != c.calls {
-					w.Errorf("after %d calls it said %q", len(w.model.requests()), said)
+					w.Errorf("after %d calls it said %q; want %q and %d", len(w.model.requests()), said, c.text, c.calls)
 				}
 				w.wantNoTags()
 			})
@@ -301,7 +301,7 @@ func TestNativeAsksProviders(t *testing.T) {
 		w.cfg.Plugins[0].Providers = w.cfg.Plugins[0].Providers[1:]
 		w.wantAnswer(w.start().sendText("And now?"), answer.Completed, "You said: And now?")
 		if offer := w.lastPrompt().Tools; len(offer) != 0 {
-			w.Errorf("then offered was %+v", offer)
+			w.Errorf("then offered was %+v; want none", offer)
 		}
 	})
 }
@@ -325,7 +325,7 @@ func TestFormActions(t *testing.T) {
 				acc := w.start().sendText("Do it")
 				w.wantAnswer(acc, answer.Completed, c.text)
 				if len(w.model.requests()) != c.calls {
-					w.Errorf("the model was asked %d times", len(w.model.requests()))
+					w.Errorf("the model was asked %d times; want %d", len(w.model.requests()), c.calls)
 				}
 				if last := w.model.requests()[c.calls-1]; c.calls == 2 && !strings.Contains(last.Messages[0].Text, "A {}: found") {
 					w.Errorf("at last the model was asked %q", last.texts())
@@ -354,7 +354,7 @@ func TestMultiStep(t *testing.T) {
 		w.wantAnswer(acc, answer.Completed, "A\n\nB\n\nIt is done.")
 		calls := w.model.requests()
 		if len(calls) != 5 {
-			w.Fatalf("the model was asked %d times", len(calls))
+			w.Fatalf("the model was asked %d times; want 5", len(calls))
 		}
 		for i, want := range []string{"step 1 of at most 6", "It rains in Rome.", "step 2", "found a", "found b"} {
 			if !strings.Contains(calls[i].Messages[0].Text, want) {
@@ -383,7 +383,7 @@ func TestFormTellsOfCallsNotMade(t *testing.T) {
 					w.model.queue([]step{write("<response><thought>x</thought>" + c.call + "</response>")}, []step{write(said)}, []step{write(said)})
 					w.wantAnswer(w.start().sendText("Do it"), answer.Completed, "It did not work.")
 					if asked := w.model.requests()[1].Messages[0].Text; !strings.Contains(asked, c.told) || len(asked) > 20_000 {
-						w.Errorf("the model was asked %.3000q", asked)
+						w.Errorf("the model was asked %.3000q; want it to contain %q and at most 20_000", asked, c.told)
 					}
 				})
 			})

@@ -128,7 +128,7 @@ func TestEditWhileWaiting(t *testing.T) {
 		w.wantAnswer(first, answer.Completed, "A")
 		w.wantAnswer(second, answer.Completed, "You said: c?")
 		if n := len(w.model.requests()); n != 2 {
-			t.Errorf("the model was asked %d times", n)
+			t.Errorf("the model was asked %d times; want 2", n)
 		}
 	})
 }
@@ -188,7 +188,7 @@ func TestEditsThatAreNotAnswered(t *testing.T) {
 					t.Errorf("remembered is %q, want %q", got, c.want)
 				}
 				if got := w.storedText(w.run(acc).Said()); got != said || len(w.model.requests()) != calls {
-					t.Errorf("the answer is %q after %d calls", got, len(w.model.requests()))
+					t.Errorf("the answer is %q after %d calls; want %q and %d", got, len(w.model.requests()), said, calls)
 				}
 			})
 		})
@@ -260,7 +260,7 @@ func TestEditOfRemarks(t *testing.T) {
 		w.wantStored(room)
 		w.wantStored(group, "boop")
 		if n := len(w.model.requests()); n != 0 {
-			t.Errorf("the model was asked %d times", n)
+			t.Errorf("the model was asked %d times; want none", n)
 		}
 	})
 }
@@ -300,7 +300,7 @@ func TestDeleteWhileWaiting(t *testing.T) {
 			t.Errorf("it ended as %+v", o)
 		}
 		if n := len(w.model.requests()); n != 1 {
-			t.Errorf("the model was asked %d times", n)
+			t.Errorf("the model was asked %d times; want 1", n)
 		}
 		w.wantVisible("A")
 	})
@@ -346,11 +346,11 @@ func TestReaction(t *testing.T) {
 		quote := strings.Repeat("12 4 6789 ", 5) + "…"
 		w.wantStored(room, m.Text, said, `*Added 👍 to: "`+quote+`"*`, `*Removed 👍 to: "`+quote+`"*`, `*Added 👍 to a message*`)
 		if n := len(w.model.requests()); n != 1 {
-			t.Errorf("the model was asked %d times", n)
+			t.Errorf("the model was asked %d times; want 1", n)
 		}
 		w.waitAnswer(n.sendText("next"))
 		if texts := w.model.requests()[1].texts(); len(texts) != 6 {
-			t.Errorf("the model was told %q", texts)
+			t.Errorf("the model was told %q; want 6", texts)
 		}
 	})
 }
@@ -410,7 +410,7 @@ func TestClearedEntirely(t *testing.T) {
 			n.deliver(c.cleared)
 			settings, err := w.Store.Notes(ctx, room, chat.SettingNote, 5)
 			if err != nil || len(settings) != c.left {
-				t.Errorf("%+v leaves the settings %v, %v", c.cleared, settings, err)
+				t.Errorf("%+v leaves the settings %v, %v; want %v", c.cleared, settings, err, c.left)
 			}
 			if e, err := w.Store.Entity(ctx, fred); err != nil || len(e.Details) != c.left {
 				t.Errorf("%+v leaves of the person %+v, %v", c.cleared, e, err)

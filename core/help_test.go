@@ -24,7 +24,7 @@ func TestHelpListsPrompts(t *testing.T) {
 		acc := n.sendText("/help")
 		_, said := w.waitAnswer(acc)
 		if !strings.HasSuffix(said, "\n- `/poem topic '[style]'`: Writes - `/new`: a poem") {
-			t.Errorf("%s", said)
+			t.Errorf("%s; want it to end with \"\\n- `/poem topic '[style]'`: Writes - `/new`: a poem\"", said)
 		}
 		w.wantAnswer(n.sendText("/poem tea"), answer.Completed, "You said: /poem tea")
 	})

@@ -51,7 +51,7 @@ func TestIncompleteTemplatesAreCompleted(t *testing.T) {
 					}
 				}
 				if n := strings.Count(all, "When does the shop open?"); n != 1 || !strings.HasPrefix(req.System, "You are the agent of a shop.") {
-					t.Errorf("the question is there %d times, and the system prompt is %q", n, req.System)
+					t.Errorf(`the question is there %d times, and the system prompt is %q; want 1 and it to begin with "You are the agent of a shop."`, n, req.System)
 				}
 			})
 		})
@@ -70,7 +70,7 @@ func TestIncompleteEvaluation(t *testing.T) {
 			time.Sleep(time.Minute)
 		}
 		if asked := promptText(w.lastPrompt()); !strings.Contains(asked, "Evaluate as Eliza") || !strings.Contains(asked, "I like tea") {
-			t.Errorf("the model evaluates %s", asked)
+			t.Errorf(`the model evaluates %s; want it to contain "Evaluate as Eliza" and it to contain "I like tea"`, asked)
 		}
 	})
 }

@@ -59,7 +59,7 @@ func TestAlbumIsOneRun(t *testing.T) {
 				}
 				calls := w.model.requests()
 				if len(calls) != 1 {
-					w.Fatalf("the model was asked %d times", len(calls))
+					w.Fatalf("the model was asked %d times; want 1", len(calls))
 				}
 				if d := calls[0].From.Sub(begun); d > 10*time.Second {
 					w.Errorf("the model was asked after %v", d)
@@ -107,7 +107,7 @@ func TestPartsAreOneRun(t *testing.T) {
 				time.Sleep(c.after)
 				two := n.sendText("And now?")
 				if joined := one.Run == two.Run; joined != c.joins {
-					w.Errorf("it joined: %v", joined)
+					w.Errorf("it joined: %v; want %v", joined, c.joins)
 				}
 				w.waitAnswer(one)
 				w.wantAnswer(two, answer.Completed, "You said: And now?")

@@ -54,7 +54,7 @@ func TestSecondMessageDuringASlowAction(t *testing.T) {
 				w.wantAnswer(third, answer.Completed, "You said: C")
 				for _, acc := range []chat.Accepted{first, second, third} {
 					if got := d.of(acc.Run); len(got) != 2 {
-						w.Errorf("of %s was heard %q: a run ends once", acc.Run, got)
+						w.Errorf("of %s was heard %q: a run ends once; want 2", acc.Run, got)
 					}
 				}
 			})
@@ -124,7 +124,7 @@ func TestAnnouncementsOutOfOrder(t *testing.T) {
 				}
 				calls := w.model.requests()
 				if last := calls[len(calls)-1].texts(); len(last) < 3 {
-					w.Errorf("the last prompt holds %q", last)
+					w.Errorf("the last prompt holds %q; want at least 3", last)
 				}
 			})
 		})
@@ -175,7 +175,7 @@ func TestAnyInterleavingOnReplicas(t *testing.T) {
 			}
 			synctest.Wait()
 			if open, err := w.Store.OpenRooms(w.Context()); err != nil || len(open) > 0 {
-				rt.Errorf("open are %q, %v", open, err)
+				rt.Errorf("open are %q, %v; want none", open, err)
 			}
 		})
 	})
@@ -207,7 +207,7 @@ func TestSaidAfterAStop(t *testing.T) {
 				other.stopAnswer(room)
 				o, said := w.waitAnswer(n.sendText("Yes"))
 				if o != done || !strings.Contains(said, "Yes") {
-					w.Errorf("it ended as %+v and said %q", o, said)
+					w.Errorf(`it ended as %+v and said %q; want %+v and it to contain "Yes"`, o, said, done)
 				}
 				for _, acc := range stopped {
 					if o, _ := w.waitAnswer(acc); o.Status != answer.Stopped {

@@ -117,12 +117,12 @@ func TestNoStartWithoutALease(t *testing.T) {
 		acc := a.sendText("A")
 		time.Sleep(time.Second)
 		if r, err := w.Store.Run(w.Context(), acc.Run); err != nil || r.Epoch != 0 {
-			w.Errorf("without a heartbeat the run is at epoch %d, %v", r.Epoch, err)
+			w.Errorf("without a heartbeat the run is at epoch %d, %v; want none", r.Epoch, err)
 		}
 		far.cut.Store(false)
 		w.wantAnswer(acc, answer.Completed, "Here I am.")
 		if r, err := w.Store.Run(w.Context(), acc.Run); err != nil || r.Deaths != 0 {
-			w.Errorf("the run counts %d deaths, %v", r.Deaths, err)
+			w.Errorf("the run counts %d deaths, %v; want none", r.Deaths, err)
 		}
 	})
 }

@@ -62,26 +62,26 @@ func TestLimitOfMessages(t *testing.T) {
 	withLimits(t, quota.Limits{Person: quota.Cost{Messages: 2}}, func(w *harness, n *process) {
 		for range 2 {
 			if said := n.chatAs("ada", "Hello"); said != "You said: Hello" {
-				t.Errorf("within the limit she reads %q", said)
+				t.Errorf(`within the limit she reads %q; want "You said: Hello"`, said)
 			}
 		}
 		if said := n.chatAs("ada", "Hello"); said != "You've reached your daily limit. It resets in 10 minutes." {
-			t.Errorf("over the limit she reads %q", said)
+			t.Errorf(`over the limit she reads %q; want "You've reached your daily limit. It resets in 10 minutes."`, said)
 		}
 		for range 3 {
 			if said := n.chatAs("ada", "Hello"); said != "" {
-				t.Errorf("then she reads %q", said)
+				t.Errorf("then she reads %q; want none", said)
 			}
 		}
 		if said := n.chatAs("bob", "Hello"); said != "You said: Hello" {
-			t.Errorf("another user reads %q", said)
+			t.Errorf(`another user reads %q; want "You said: Hello"`, said)
 		}
 		if asked := len(w.model.requests()); asked != 3 {
-			t.Errorf("the model was asked %d times", asked)
+			t.Errorf("the model was asked %d times; want 3", asked)
 		}
 		time.Sleep(10 * time.Minute)
 		if said := n.chatAs("ada", "Hello"); said != "You said: Hello" {
-			t.Errorf("the next day she reads %q", said)
+			t.Errorf(`the next day she reads %q; want "You said: Hello"`, said)
 		}
 	})
 }
@@ -109,7 +109,7 @@ func TestLimitsOfRoomAndTotal(t *testing.T) {
 		}
 		time.Sleep(10 * time.Minute)
 		if said := in("a", "ada"); said != "You said: Hello" {
-			t.Errorf("after midnight: %q", said)
+			t.Errorf(`after midnight: %q; want "You said: Hello"`, said)
 		}
 	})
 }
@@ -122,12 +122,12 @@ func TestLimitOfTokens(t *testing.T) {
 		w.model.queue([]step{look, write("A word."), used(100, 11)})
 		n.chatAs("ada", "Hello")
 		if got := w.spent("person/ada").Tokens; got != 111 || while.Tokens < 1000 {
-			t.Errorf("%d tokens were spent; %d while the model spoke", got, while.Tokens)
+			t.Errorf("%d tokens were spent; %d while the model spoke; want 111 and at least 1000", got, while.Tokens)
 		}
 		w.model.queue([]step{write(strings.Repeat("word ", 300))})
 		n.chatAs("ada", "Hello")
 		if got := w.spent("person/ada").Tokens - 111; got < 500 || got > 600 {
-			t.Errorf("1500 bytes count for %d tokens", got)
+			t.Errorf("1500 bytes count for %d tokens; want at least 500 and at most 600", got)
 		}
 		w.model.queue([]step{write("Much."), used(100, 5000)})
 		n.chatAs("ada", "Hello")
@@ -135,10 +135,10 @@ func TestLimitOfTokens(t *testing.T) {
 			t.Errorf("more than was reserved is lost: %d", got)
 		}
 		if said := n.chatAs("ada", "Hello"); !strings.HasPrefix(said, "You've reached your daily limit.") {
-			t.Errorf("over the limit she reads %q", said)
+			t.Errorf(`over the limit she reads %q; want it to begin with "You've reached your daily limit."`, said)
 		}
 		if asked := len(w.model.requests()); asked != 3 {
-			t.Errorf("the model was asked %d times", asked)
+			t.Errorf("the model was asked %d times; want 3", asked)
 		}
 	})
 }
@@ -152,10 +152,10 @@ func TestLimitBetweenSteps(t *testing.T) {
 		w.model.queue([]step{write("I roll."), call(0, "1", "ROLL", "{}"), used(1000, 1300)}, []step{write("never")})
 		said := n.chatAs("ada", "Hello")
 		if !strings.HasPrefix(said, "I roll.") || !strings.Contains(said, "I've reached my daily limit.") {
-			t.Errorf("she reads %q", said)
+			t.Errorf(`she reads %q; want it to begin with "I roll." and it to contain "I've reached my daily limit."`, said)
 		}
 		if asked := len(w.model.requests()); asked != 1 {
-			t.Errorf("the model was asked %d times", asked)
+			t.Errorf("the model was asked %d times; want 1", asked)
 		}
 	})
 }
@@ -172,13 +172,13 @@ func TestLimitOfManyAtOnce(t *testing.T) {
 		}
 		synctest.Wait()
 		if asked, got := len(w.model.requests()), w.spent("total").Tokens; asked != 4 || got > 13_000 {
-			t.Errorf("%d calls at once have reserved %d tokens", asked, got)
+			t.Errorf("%d calls at once have reserved %d tokens; want 4 and at most 13_000", asked, got)
 		}
 		for _, acc := range all {
 			w.waitAnswer(acc)
 		}
 		if got := w.spent("total").Tokens; got != 44 {
-			t.Errorf("%d tokens were spent", got)
+			t.Errorf("%d tokens were spent; want 44", got)
 		}
 	})
 }
@@ -235,7 +235,7 @@ func TestLimitFailsClosed(t *testing.T) {
 			t.Errorf("it ended as %+v with %q", o, said)
 		}
 		if asked := len(w.model.requests()); asked != 0 {
-			t.Errorf("the model was asked %d times", asked)
+			t.Errorf("the model was asked %d times; want none", asked)
 		}
 	})
 }
@@ -267,7 +267,7 @@ func TestLimitOfOverheard(t *testing.T) {
 			w.wantAnswer(n.send(w.message(group, "ada", "It rains.")), answer.Ignored, "")
 		}
 		if asked := len(w.model.requests()); asked != 1 {
-			t.Errorf("the model was asked %d times", asked)
+			t.Errorf("the model was asked %d times; want 1", asked)
 		}
 	})
 }

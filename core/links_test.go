@@ -26,7 +26,7 @@ func TestLinkedPagesAreRead(t *testing.T) {
 				}
 				w.wantAnswer(acc, answer.Completed, want)
 				if got := r.was(); got != read {
-					t.Errorf("read %q", got)
+					t.Errorf("read %q; want %q", got, read)
 				}
 				m, err := w.Store.Memory(context.Background(), acc.Memory)
 				if err != nil || len(m.Files) != len(strings.Fields(read)) {

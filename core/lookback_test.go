@@ -63,7 +63,7 @@ func TestEvaluators(t *testing.T) {
 		}
 		synctest.Wait()
 		if begun.Load() != 3 {
-			w.Errorf("%d were begun", begun.Load())
+			w.Errorf("%d were begun; want 3", begun.Load())
 		}
 		n.shutdown()
 		if ended.Load() != 3 {
@@ -106,7 +106,7 @@ func TestEvaluatorsComeAsOften(t *testing.T) {
 					time.Sleep(20 * time.Second)
 				}
 				if got := begun.Load(); got < 4 || got > 5 { // of 18 numbers
-					t.Errorf("of 9 answers %d were looked back on", got)
+					t.Errorf("of 9 answers %d were looked back on; want at least 4 and at most 5", got)
 				}
 			})
 		})
@@ -156,7 +156,7 @@ func TestSkippedEvaluatorsAreLoggedOncePerBurst(t *testing.T) {
 			}
 		}
 		if status := n.Counts().String(); !strings.Contains(status, "6 evaluators skipped under load") {
-			t.Errorf("the status is %q", status)
+			t.Errorf(`the status is %q; want it to contain "6 evaluators skipped under load"`, status)
 		}
 	})
 }
@@ -268,7 +268,7 @@ func TestIgnoredIsRemembered(t *testing.T) {
 		}
 		w.wantAnswer(n.sendMention("Hello"), answer.Completed, "You said: ada: Hello")
 		if turns := w.lastPrompt().Messages; len(turns) != 3 {
-			w.Errorf("the prompt is %+v", turns)
+			w.Errorf("the prompt is %+v; want 3", turns)
 		}
 	})
 }

@@ -106,7 +106,7 @@ func TestAnswerIsObserved(t *testing.T) {
 			}
 		}
 		if last := changes[len(changes)-1]; last != "I play.\n\nloading\n\nEnjoy. completed" {
-			w.Errorf("at last it heard %q", last)
+			w.Errorf(`at last it heard %q; want "I play.\n\nloading\n\nEnjoy. completed"`, last)
 		}
 	})
 }
@@ -196,7 +196,7 @@ func TestSlowAndBrokenObservers(t *testing.T) {
 			}
 		}
 		if n := strings.Count(w.Logged.String(), "an observer panicked"); n < 8 {
-			w.Errorf("%d panics are logged", n)
+			w.Errorf("%d panics are logged; want at least 8", n)
 		}
 	})
 }
@@ -256,13 +256,13 @@ func TestObserverHangs(t *testing.T) {
 			w.wantAnswer(n.sendText("hello"), answer.Completed, "You said: hello")
 		}
 		if missed := n.MissedEvents(); missed != 6 {
-			w.Errorf("it misses %d answers", missed)
+			w.Errorf("it misses %d answers; want 6", missed)
 		}
 		time.Sleep(24 * time.Hour)
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		if h.begun != 64 {
-			w.Errorf("it heard of %d answers", h.begun)
+			w.Errorf("it heard of %d answers; want 64", h.begun)
 		}
 	})
 }

@@ -96,7 +96,7 @@ func TestChoose(t *testing.T) {
 					}
 					w.wantAnswer(acc, answer.Completed, fox+"\n\nNow playing Rain\n\nEnjoy.")
 					if o, _ := w.waitAnswer(carrier); o.Status != answer.Ignored {
-						w.Errorf("what carries the choice ends as %v", o.Status)
+						w.Errorf("what carries the choice ends as %v; want %v", o.Status, answer.Ignored)
 					}
 					if got := w.chat.visible(); !slices.Equal(got, []string{fox + "\n\nNow playing Rain\n\nEnjoy."}) {
 						w.Errorf("people see %q", got)
@@ -249,7 +249,7 @@ func TestChosenWhileTheTurnGoesOn(t *testing.T) {
 		time.Sleep(time.Minute)
 		w.wantAnswer(acc, answer.Completed, "Now playing Dunes, at full length.\n\nEnjoy.")
 		if got := strings.Join(w.chat.visible(), " | "); got != "Now playing Dunes, at full length.\n\nEnjoy. | → **Skip**\n\nSkipped." {
-			w.Errorf("people see %q", got)
+			w.Errorf(`people see %q; want "Now playing Dunes, at full length.\n\nEnjoy. | → **Skip**\n\nSkipped."`, got)
 		}
 	})
 }

@@ -21,7 +21,7 @@ func TestOpaqueLivesWithinOneAnswer(t *testing.T) {
 			w.Must(err)
 		}
 		if len(w.model.calls) != 3 {
-			t.Fatalf("%d calls", len(w.model.calls))
+			t.Fatalf("%d calls; want 3", len(w.model.calls))
 		}
 		for i, c := range w.model.calls {
 			found := 0

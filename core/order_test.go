@@ -50,13 +50,13 @@ func TestReplyHasItsPlaceAmongActions(t *testing.T) {
 				w.wantAnswer(acc, answer.Completed, c.said)
 				asked := w.model.requests()
 				if len(asked) != c.rounds {
-					t.Errorf("the model was asked %d times", len(asked))
+					t.Errorf("the model was asked %d times; want %d", len(asked), c.rounds)
 				}
 				if c.rounds > 1 && c.result != "" && !strings.Contains(asked[1].Messages[0].Text, "A {}: found") {
 					t.Errorf("the reply was asked for with %q", asked[1].texts())
 				}
 				if m := w.storedAnswer(acc); !slices.Equal(m.Actions, c.order) {
-					t.Errorf("remembered is %q", m.Actions)
+					t.Errorf("remembered is %q; want %q", m.Actions, c.order)
 				}
 				w.wantNoTags()
 			})
@@ -95,7 +95,7 @@ func TestHeldReplyOfACutAnswer(t *testing.T) {
 		w.model.queue([]step{write("<response><actions>A,REPLY</actions><text>I have do"), finish(llm.FinishLength)})
 		w.wantAnswer(w.start().sendText("Do it"), answer.Completed, "I have do"+cutMark)
 		if a.times() > 0 || len(w.model.requests()) != 1 {
-			t.Errorf("made %d times after %d rounds", a.times(), len(w.model.requests()))
+			t.Errorf("made %d times after %d rounds; want none and 1", a.times(), len(w.model.requests()))
 		}
 	})
 }
@@ -111,7 +111,7 @@ func TestHeldReplyWaitsForAnApproval(t *testing.T) {
 		acc := first.send(w.groupMention("ada", "Order tea"))
 		q := w.waitParked(acc)
 		if shown := strings.Join(w.chat.visible(), "\n"); strings.Contains(shown, "I have ordered") || shop.times() > 0 {
-			t.Errorf("made %d times; people see %q", shop.times(), shown)
+			t.Errorf(`made %d times; people see %q; want it without "I have ordered" and none`, shop.times(), shown)
 		}
 		second := w.start()
 		first.shutdown()

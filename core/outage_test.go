@@ -31,7 +31,7 @@ func TestAcceptFails(t *testing.T) {
 			w.Errorf("accepted with %v", err)
 		}
 		if n := len(w.model.requests()); n != 0 {
-			w.Errorf("the model was asked %d times", n)
+			w.Errorf("the model was asked %d times; want none", n)
 		}
 	})
 }
@@ -69,7 +69,7 @@ func TestStoreIsDownForAMinute(t *testing.T) {
 					w.Errorf("the chat shows %q", got)
 				}
 				if a.times() != 1 || len(w.model.requests()) != 2 {
-					w.Errorf("%d actions, %d calls of the model", a.times(), len(w.model.requests()))
+					w.Errorf("%d actions, %d calls of the model; want 1 and 2", a.times(), len(w.model.requests()))
 				}
 			})
 		})
@@ -192,7 +192,7 @@ func TestLostRun(t *testing.T) {
 				}
 				for _, text := range w.chat.visible() {
 					if strings.Contains(text, "wrong") {
-						w.Errorf("the chat shows %q", text)
+						w.Errorf(`the chat shows %q; want it without "wrong"`, text)
 					}
 				}
 				synctest.Wait()

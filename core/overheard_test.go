@@ -98,7 +98,7 @@ func TestOverheard(t *testing.T) {
 					return strings.Contains(all, "Zebras") || strings.Contains(all, "Zed") || strings.Contains(all, "🦓")
 				})
 				if seen != c.seen {
-					t.Errorf("a prompt has it: %v", seen)
+					t.Errorf("a prompt has it: %v; want %v", seen, c.seen)
 				}
 			})
 		})

@@ -53,17 +53,17 @@ func TestPairing(t *testing.T) {
 	withPairing(t, true, func(w *harness, n *process) {
 		code := w.codeIn(n.chatAs("eve", "Hello"))
 		if said := n.chatAs("eve", "Hello?"); said != "" {
-			w.Errorf("then she hears %q", said)
+			w.Errorf("then she hears %q; want none", said)
 		}
 		time.Sleep(10 * time.Minute)
 		if again := w.codeIn(n.chatAs("eve", "Hello??")); again != code {
-			w.Errorf("later she hears another code, %s", again)
+			w.Errorf("later she hears another code, %s; want %s", again, code)
 		}
 		if said := n.chatAs("ada", "/pair "+code); said != "You said: /pair "+code {
 			w.Errorf("who is not the owner reads %q", said)
 		}
 		if said := n.chatAs("olga", "/pair "+strings.ToLower(code)); !strings.Contains(said, "eve") {
-			w.Errorf("the owner reads %q", said)
+			w.Errorf(`the owner reads %q; want it to contain "eve"`, said)
 		}
 		asked := len(w.model.requests())
 		n.shutdown()
@@ -93,14 +93,14 @@ func TestPairingCodes(t *testing.T) {
 		}
 		plain := strings.ReplaceAll(w.codeIn(n.chatAs("eve", "Hello")), "-", "")
 		if said := n.chatAs("olga", plain); !strings.Contains(said, "eve") {
-			w.Errorf("%s: %q", plain, said)
+			w.Errorf(`%s: %q; want it to contain "eve"`, plain, said)
 		}
 		for text, want := range map[string]string{
 			"/pair": "expired code", "/pair what": "expired code", "AAAA-AAAA": "expired code",
 			"umbrella": "You said: umbrella", "Hello": "You said: Hello",
 		} {
 			if said := n.chatAs("olga", text); !strings.Contains(said, want) {
-				w.Errorf("%q: the owner reads %q", text, said)
+				w.Errorf("%q: the owner reads %q; want it to contain %q", text, said, want)
 			}
 		}
 	})
@@ -118,13 +118,13 @@ func TestPairingIsBounded(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		if said := n.chatAs("olga", code); !strings.Contains(said, "expired code") {
-			w.Errorf("a code of before reads %q", said)
+			w.Errorf(`a code of before reads %q; want it to contain "expired code"`, said)
 		}
 		if next := w.codeIn(n.chatAs("eve", "Hello")); next == code {
 			w.Error("a code has come back")
 		}
 		if asked := len(w.model.requests()); asked != 0 {
-			w.Errorf("the model was asked %d times", asked)
+			w.Errorf("the model was asked %d times; want none", asked)
 		}
 	})
 }
@@ -138,18 +138,18 @@ func TestOwnerCode(t *testing.T) {
 			w.Errorf("without an owner a stranger reads %q", said)
 		}
 		if said := n.chatAs("eve", "Hello?"); said != "" {
-			w.Errorf("then %q", said)
+			w.Errorf("then %q; want none", said)
 		}
 		n.shutdown()
 		n = w.start()
 		if again, err := n.OwnerCode(w.Context()); err != nil || again != code {
-			w.Errorf("the next process has the code %q, %v", again, err)
+			w.Errorf("the next process has the code %q, %v; want %q", again, err, code)
 		}
 		if said := n.chatAs("olga", code); !strings.Contains(said, "You are now my owner") {
-			w.Errorf("the owner reads %q", said)
+			w.Errorf(`the owner reads %q; want it to contain "You are now my owner"`, said)
 		}
 		if said := n.chatAs("eve", code); strings.Contains(said, "You are now my owner") {
-			w.Errorf("a second one reads %q", said)
+			w.Errorf(`a second one reads %q; want it without "You are now my owner"`, said)
 		}
 		n.shutdown()
 		n = w.start()
@@ -158,10 +158,10 @@ func TestOwnerCode(t *testing.T) {
 		}
 		time.Sleep(10 * time.Minute)
 		if said := n.chatAs("olga", w.codeIn(n.chatAs("eve", "Hello"))); !strings.Contains(said, "eve") {
-			w.Errorf("the owner reads %q", said)
+			w.Errorf(`the owner reads %q; want it to contain "eve"`, said)
 		}
 		if asked := len(w.model.requests()); asked != 0 {
-			w.Errorf("the model was asked %d times", asked)
+			w.Errorf("the model was asked %d times; want none", asked)
 		}
 	})
 }
@@ -178,11 +178,11 @@ func TestOwnerCodeIsNotGuessed(t *testing.T) {
 			}
 		}
 		if said := n.chatAs("eve", code); strings.Contains(said, "owner") {
-			w.Errorf("after too many tries: %q", said)
+			w.Errorf(`after too many tries: %q; want it without "owner"`, said)
 		}
 		time.Sleep(time.Hour)
 		if said := n.chatAs("eve", code); !strings.Contains(said, "You are now my owner") {
-			w.Errorf("an hour later: %q", said)
+			w.Errorf(`an hour later: %q; want it to contain "You are now my owner"`, said)
 		}
 	})
 }
@@ -226,7 +226,7 @@ func TestLetInOnce(t *testing.T) {
 		all.Wait()
 		synctest.Wait()
 		if people, err := w.Store.People(w.Context()); err != nil || len(people) != 1 {
-			w.Errorf("in are %+v, %v", people, err)
+			w.Errorf("in are %+v, %v; want 1", people, err)
 		}
 		if _, err := n.Approve(w.Context(), code); !errors.Is(err, chat.ErrNotFound) {
 			w.Errorf("the code again: %v", err)

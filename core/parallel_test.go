@@ -90,7 +90,7 @@ func TestAnswersOfOneAddressWait(t *testing.T) {
 		}
 		synctest.Wait()
 		if asked := len(w.model.requests()); asked != 2 {
-			t.Errorf("%d answers are made at once for an address", asked)
+			t.Errorf("%d answers are made at once for an address; want 2", asked)
 		}
 		time.Sleep(3 * time.Minute)
 	})
@@ -285,7 +285,7 @@ func TestOverdueAnswersAreLogged(t *testing.T) {
 		}
 		time.Sleep(2 * time.Minute)
 		if n.Overdue() != 0 {
-			t.Errorf("at last %d answers are overdue", n.Overdue())
+			t.Errorf("at last %d answers are overdue; want none", n.Overdue())
 		}
 	})
 }

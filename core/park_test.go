@@ -108,7 +108,7 @@ func TestRunWaitsWithoutItsRoom(t *testing.T) {
 			t.Errorf("made %d times, decided %q", shop.times(), got)
 		}
 		if n := len(w.chat.visible()); n != 3 {
-			t.Errorf("people see %d messages", n)
+			t.Errorf("people see %d messages; want 3", n)
 		}
 		asked := w.model.requests()
 		told := asked[len(asked)-1].Messages
@@ -210,7 +210,7 @@ func TestParkedRunGoesOn(t *testing.T) {
 					t.Errorf("ordered %d times, looked %d times, decided %q", shop.times(), look.times(), got)
 				}
 				if n := len(w.model.requests()); n != 2 {
-					t.Errorf("the model was asked %d times", n)
+					t.Errorf("the model was asked %d times; want 2", n)
 				}
 			})
 		})
@@ -273,7 +273,7 @@ func TestParkedRunWaitsForItsAction(t *testing.T) {
 					}
 				}, Await: func(ctx context.Context, s action.TurnContext, name string, _ json.RawMessage) error {
 					if name != "ORDER" || s.Message.Author != "ada" {
-						t.Errorf("it waits for %s of %s", name, s.Message.Author)
+						t.Errorf(`it waits for %s of %s; want "ORDER" and "ada"`, name, s.Message.Author)
 					}
 					time.Sleep(10 * time.Second)
 					if !late {
@@ -361,7 +361,7 @@ func crashesOfParkedRun(t *testing.T, prepare func(w *harness) (times func() int
 		play(k, true)
 	}
 	if !slices.Contains(effects, "park") || !slices.Contains(effects, "wake") {
-		t.Errorf("the effects are %q", effects)
+		t.Errorf(`the effects are %q; want them to contain "park" and them to contain "wake"`, effects)
 	}
 }
 
@@ -433,7 +433,7 @@ func TestForgottenApprovals(t *testing.T) {
 		w.model.queue([]step{call(0, "w", "ORDER", `{"item":"tea"}`)}, []step{write("Again.")})
 		w.waitAnswer(n.sendText("And again"))
 		if shop.times() != 2 {
-			t.Fatalf("made %d times", shop.times())
+			t.Fatalf("made %d times; want 2", shop.times())
 		}
 		_, err := w.Store.Clear(w.Context(), room)
 		w.Must(err)

@@ -131,7 +131,7 @@ func TestPoisonIsSetAside(t *testing.T) {
 		w.wantAnswer(accepted[1], answer.Completed, "You said: after it")
 		w.wantAnswer(accepted[2], answer.Completed, "You said: elsewhere")
 		if got := w.chat.visible(); !slices.Contains(got, line) {
-			t.Errorf("the chat shows %q", got)
+			t.Errorf("the chat shows %q; want them to contain %q", got, line)
 		}
 		if !strings.Contains(w.Logged.String(), "set aside") {
 			t.Error("the log does not tell of it")
@@ -275,12 +275,12 @@ func TestAttemptsAreCountedFirst(t *testing.T) {
 		acc := n.sendText("A")
 		time.Sleep(10 * time.Second)
 		if got := len(w.model.requests()); got != 0 {
-			t.Errorf("the model was asked %d times before that was counted", got)
+			t.Errorf("the model was asked %d times before that was counted; want none", got)
 		}
 		p.Refuse(nil)
 		w.wantAnswer(acc, answer.Completed, "You said: A")
 		if r := w.run(acc); r.Attempts != 1 {
-			t.Errorf("%d attempts", r.Attempts)
+			t.Errorf("%d attempts; want 1", r.Attempts)
 		}
 	})
 }
@@ -301,7 +301,7 @@ func TestSetAsideIsToldAndRetried(t *testing.T) {
 			}
 		}
 		if told != 1 {
-			t.Errorf("the owner was told %d times: %q", told, w.chat.visible())
+			t.Errorf("the owner was told %d times: %q; want 1", told, w.chat.visible())
 		}
 		n := w.start()
 		w.wantAnswer(n.send(w.message("fake/poison", "poison", "next")), answer.Completed, "You said: next")
@@ -310,7 +310,7 @@ func TestSetAsideIsToldAndRetried(t *testing.T) {
 		w.Must(n.RetryRun(w.Context(), poison.Run))
 		w.wantAnswer(poison, answer.Completed, "You said: poison")
 		if got := w.chat.visible(); slices.Contains(got, line) || !slices.Contains(got, "You said: poison") {
-			t.Errorf("the chat shows %q", got)
+			t.Errorf(`the chat shows %q; want them without %q and them to contain "You said: poison"`, got, line)
 		}
 		if err := n.RetryRun(w.Context(), poison.Run); !errors.Is(err, chat.ErrNotFound) {
 			t.Errorf("retried once more: %v", err)
@@ -329,7 +329,7 @@ func TestSetAsideInSilence(t *testing.T) {
 			t.Errorf("it is %+v and said %q", o, said)
 		}
 		if got := len(w.model.requests()); got != 3 {
-			t.Errorf("the model was asked %d times", got)
+			t.Errorf("the model was asked %d times; want 3", got)
 		}
 	})
 }

@@ -93,7 +93,7 @@ func TestCollect(t *testing.T) {
 		}
 		w.wantAnswer(c, answer.Completed, "You said: C")
 		if n := len(w.model.requests()); n != 2 {
-			w.Errorf("the model was asked %d times", n)
+			w.Errorf("the model was asked %d times; want 2", n)
 		}
 	})
 }
@@ -208,10 +208,10 @@ func TestDuplicates(t *testing.T) {
 		}
 		synctest.Wait()
 		if n := len(w.model.requests()); n != 1 {
-			w.Errorf("the model was asked %d times", n)
+			w.Errorf("the model was asked %d times; want 1", n)
 		}
 		if got := strings.Join(w.chat.visible(), "|"); got != "You said: A" {
-			w.Errorf("the chat shows %q", got)
+			w.Errorf(`the chat shows %q; want "You said: A"`, got)
 		}
 	})
 }

@@ -252,7 +252,7 @@ func TestProvidersFailAlone(t *testing.T) {
 			w.Errorf("the providers took %v", took)
 		}
 		if c := n.Counts().Providers; c != 3 {
-			w.Errorf("%d providers were left out", c)
+			w.Errorf("%d providers were left out; want 3", c)
 		}
 		const counted = "3 providers failed or were late"
 		if _, said := w.waitAnswer(n.sendText("/status")); !strings.Contains(said, "\n- Skipped since start: "+counted) {
@@ -282,7 +282,7 @@ func TestPromptFits(t *testing.T) {
 		}
 		question := last.Messages[len(last.Messages)-1].Text
 		if !strings.HasPrefix(question, "end word") || !strings.Contains(question, "[truncated]") {
-			w.Errorf("the question is %.80q", question)
+			w.Errorf(`the question is %.80q; want it to begin with "end word" and it to contain "[truncated]"`, question)
 		}
 	})
 	withHarness(t, func(w *harness) {
@@ -373,7 +373,7 @@ func TestWorkOfAPlugin(t *testing.T) {
 		w.wantAnswer(n.sendText("A"), answer.Completed, "You said: A")
 		w.wantAnswer(n.sendText("B"), answer.Completed, "You said: B")
 		if began != 1 || ended != 0 {
-			t.Errorf("it began %d times and ended %d times", began, ended)
+			t.Errorf("it began %d times and ended %d times; want 1 and none", began, ended)
 		}
 		n.shutdown()
 		if ended != 1 || !strings.Contains(w.Logged.String(), "background work panicked") {

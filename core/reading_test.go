@@ -98,7 +98,7 @@ func TestFilesAreReadOnce(t *testing.T) {
 		w.wantAnswer(n.send(with(w.message(room, "ada", "Look"), pic("a"), pic("b"))), answer.Completed,
 			"You said: Look\n[File: a, image/png]\n  seen a\n[File: b, image/png]\n  seen b")
 		if got := r.was(); got != "a b" {
-			t.Errorf("read %q", got)
+			t.Errorf(`read %q; want "a b"`, got)
 		}
 		n.shutdown()
 		n = w.start()
@@ -121,7 +121,7 @@ func TestUnreadFiles(t *testing.T) {
 			"You said: Look\n[File: a, image/png, not read: it took too long]")
 		w.waitAnswer(n.sendText("Again"))
 		if got := r.was(); got != "a" {
-			t.Errorf("read %q", got)
+			t.Errorf(`read %q; want "a"`, got)
 		}
 	})
 }
@@ -141,7 +141,7 @@ func TestSupersededReading(t *testing.T) {
 			t.Errorf("the model was told %+v", calls)
 		}
 		if got := r.was(); got != "a a" {
-			t.Errorf("read %q", got)
+			t.Errorf(`read %q; want "a a"`, got)
 		}
 	})
 }
@@ -180,13 +180,13 @@ func TestWhatIsRead(t *testing.T) {
 		ask.Addressed, ask.InReplyTo = true, shown
 		w.waitAnswer(n.send(ask))
 		if got := r.was(); got != "shown recent" {
-			t.Errorf("read %q", got)
+			t.Errorf(`read %q; want "shown recent"`, got)
 		}
 		ask = w.message(group, "ada", "And this?")
 		ask.Addressed, ask.InReplyTo = true, old
 		w.waitAnswer(n.send(ask))
 		if got := r.was(); got != "old" {
-			t.Errorf("then read %q", got)
+			t.Errorf(`then read %q; want "old"`, got)
 		}
 	})
 }
@@ -247,7 +247,7 @@ func TestEditBesideVoice(t *testing.T) {
 		got, err := w.Store.Memory(w.Context(), m.ID)
 		w.Must(err)
 		if got.Text != "A caption\nheard v" {
-			t.Errorf("remembered is %q", got.Text)
+			t.Errorf(`remembered is %q; want "A caption\nheard v"`, got.Text)
 		}
 	})
 }
@@ -328,11 +328,11 @@ func TestPicturesAreShown(t *testing.T) {
 		n = w.start()
 		w.waitAnswer(n.sendText("Four"))
 		if got := r.was(); got != "a b c d e" {
-			t.Errorf("read into words are %q", got)
+			t.Errorf(`read into words are %q; want "a b c d e"`, got)
 		}
 		last := w.model.requests()[3]
 		if text := fmt.Sprint(last.Messages); !strings.Contains(text, "seen a") || !strings.Contains(text, "seen e") {
-			t.Errorf("later the model is told %s", text)
+			t.Errorf(`later the model is told %s; want it to contain "seen a" and it to contain "seen e"`, text)
 		}
 		var shown []string
 		for _, c := range w.model.requests() {

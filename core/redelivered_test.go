@@ -51,7 +51,7 @@ func TestRedeliveredAfterNew(t *testing.T) {
 			w.Errorf("the chat shows %q", got)
 		}
 		if calls := len(w.model.requests()); calls != 2 {
-			w.Errorf("the model was asked %d times", calls)
+			w.Errorf("the model was asked %d times; want 2", calls)
 		}
 	})
 }
@@ -129,7 +129,7 @@ func TestRedeliveredAfterDeletion(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		if calls := len(w.model.requests()); calls != 1 || w.storedText(m.ID) != "" {
-			w.Errorf("the model was asked %d times; remembered is %q", calls, w.storedText(m.ID))
+			w.Errorf("the model was asked %d times; remembered is %q; want 1 and none", calls, w.storedText(m.ID))
 		}
 	})
 }
@@ -146,7 +146,7 @@ func TestRedeliveredPress(t *testing.T) {
 			w.waitAnswer(first)
 		}
 		if len(c.chosen) != 1 {
-			w.Errorf("chosen was %+v", c.chosen)
+			w.Errorf("chosen was %+v; want 1", c.chosen)
 		}
 	})
 }

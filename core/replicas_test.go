@@ -66,7 +66,7 @@ func TestWatchElsewhere(t *testing.T) {
 			}
 		}
 		if snapshots > 2 {
-			w.Errorf("the whole was carried %d times", snapshots)
+			w.Errorf("the whole was carried %d times; want at most 2", snapshots)
 		}
 	})
 }
@@ -80,7 +80,7 @@ func TestNobodyWatches(t *testing.T) {
 		w.model.queue([]step{write(fox), pause(time.Minute), write(fox)})
 		w.waitAnswer(n.sendText("A"))
 		if len(bus.frames) > 0 {
-			w.Errorf("carried were %+v", bus.frames)
+			w.Errorf("carried were %+v; want none", bus.frames)
 		}
 	})
 }
@@ -228,7 +228,7 @@ func TestPlannedStopFreesItsRuns(t *testing.T) {
 			w.Errorf("it ended %v after the stop", took)
 		}
 		if deaths := w.run(acc).Deaths; deaths != 0 {
-			w.Errorf("%d deaths are counted", deaths)
+			w.Errorf("%d deaths are counted; want none", deaths)
 		}
 	})
 }
@@ -301,7 +301,7 @@ func TestHundredMessagesOnFourReplicas(t *testing.T) {
 		wg.Wait()
 		last := slices.MaxFunc(accepted, func(a, b chat.Accepted) int { return int(a.Response) - int(b.Response) })
 		if o, _ := w.waitAnswer(last); o != done {
-			w.Errorf("the last ended as %+v", o)
+			w.Errorf("the last ended as %+v; want %+v", o, done)
 		}
 		synctest.Wait()
 	})
@@ -333,7 +333,7 @@ func TestWatchedRunIsAdoptedHere(t *testing.T) {
 		_, v, err := b.readAnswer(acc.Run)
 		w.Must(err)
 		if v.Text() != "Two" || before.View().Text() != "One" {
-			w.Errorf("readers see %q and %q", before.View().Text(), v.Text())
+			w.Errorf(`readers see %q and %q; want "Two" and "One"`, before.View().Text(), v.Text())
 		}
 	})
 }

@@ -53,7 +53,7 @@ func TestResentNumberForgetsNothing(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		if got := w.storedText(m.ID); got != "1" {
-			w.Errorf("the message says %q", got)
+			w.Errorf(`the message says %q; want "1"`, got)
 		}
 		w.wantAnswer(n.sendText("B"), answer.Completed, "You said: B")
 		if got := w.model.requests()[1].texts(); !slices.Equal(got, []string{"1", "You said: 1", "B"}) {

@@ -132,7 +132,7 @@ func TestSayOnce(t *testing.T) {
 			w.wantAnswer(n.sendNotice(chat.Notice{To: chat.Address{Room: room}, Text: "Without a key."}), answer.Completed, "Without a key.")
 		}
 		if got := w.chat.visible(); len(got) != 4 {
-			w.Errorf("the chat shows %q", got)
+			w.Errorf("the chat shows %q; want 4", got)
 		}
 	})
 }

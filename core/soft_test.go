@@ -137,7 +137,7 @@ func TestSoftLimitIsReserved(t *testing.T) {
 				}
 				synctest.Wait()
 				if asked := storyteller.asked.Load(); asked < 1 || asked > 4 { // an answer is estimated at more than $0.002
-					t.Errorf("%d of %d passed", asked, len(all))
+					t.Errorf("%d of %d passed; want at least 1 and at most 4", asked, len(all))
 				}
 				if got, want := w.spent("total").USD, quota.USD(storyteller.asked.Load()*200*2000); got != want {
 					t.Errorf("%d was spent, not %d", got, want)

@@ -41,11 +41,11 @@ func TestModelPicker(t *testing.T) {
 		n = w.start()
 		w.wantAnswer(n.sendText("Who?"), answer.Completed, "I am fast.")
 		if _, said := w.waitAnswer(n.sendText("/status")); !strings.Contains(said, "- Model: `small-1`\n") {
-			w.Errorf("/status says %q", said)
+			w.Errorf("/status says %q; want it to contain \"- Model: `small-1`\\n\"", said)
 		}
 		again := n.sendText("/model")
 		if _, said := w.waitAnswer(again); !strings.Contains(said, "2. **fast**: `small-1` (answers here)\n") {
-			w.Errorf("/model says %q", said)
+			w.Errorf("/model says %q; want it to contain \"2. **fast**: `small-1` (answers here)\\n\"", said)
 		}
 		w.waitAnswer(n.deliver(chat.Choice(pressed(w.question(again), 3))))
 		w.chat.forgetSeen()
@@ -120,7 +120,7 @@ func TestRemovedModel(t *testing.T) {
 		w.cfg.Models.Chat = w.cfg.Models.Chat[:2]
 		n = w.start()
 		if _, said := w.waitAnswer(n.sendText("/model")); !strings.HasPrefix(said, "The model chosen for this chat, local, was removed. The default one answers.\n\n1. **main**") {
-			w.Errorf("/model says %q", said)
+			w.Errorf(`/model says %q; want it to begin with "The model chosen for this chat, local, was removed. The default one answers.\n\n1. **main**"`, said)
 		}
 		w.wantAnswer(n.sendText("Who?"), answer.Completed, "I am main.")
 		w.wantAnswer(n.sendText("Who?"), answer.Completed, "I am main.")
@@ -129,7 +129,7 @@ func TestRemovedModel(t *testing.T) {
 			told += strings.Count(text, answer.RemovedModel)
 		}
 		if told != 1 {
-			w.Errorf("people are told %d times: %q", told, w.chat.visible())
+			w.Errorf("people are told %d times: %q; want 1", told, w.chat.visible())
 		}
 	})
 }
@@ -175,7 +175,7 @@ func TestModelsOfRoomsDiffer(t *testing.T) {
 		sees, blind := w.cfg.Models.Chat[0].Model, w.cfg.Models.Chat[1].Model
 		w.waitAnswer(n.send(with(w.message(room, "ada", "One"), pic("a"))))
 		if got := images(sees); got != 1 || r.was() != "" {
-			t.Errorf("one that sees is shown %d images; read are %q", got, r.was())
+			t.Errorf("one that sees is shown %d images; read are %q; want 1 and none", got, r.was())
 		}
 		w.waitAnswer(n.sendText("/model fast"))
 		w.waitAnswer(n.send(with(w.message(room, "ada", "Two "+strings.Repeat("word ", 5000)), pic("b"))))
@@ -183,12 +183,12 @@ func TestModelsOfRoomsDiffer(t *testing.T) {
 			t.Errorf("one that doesn't see is shown %d images; read are %q", got, r.was())
 		}
 		if got := llm.EstimateTokens(blind.(*model).requests()[0].Request); got > 1500 {
-			t.Errorf("its prompt has %d tokens", got)
+			t.Errorf("its prompt has %d tokens; want at most 1500", got)
 		}
 		w.waitAnswer(n.sendText("/model main"))
 		w.waitAnswer(n.sendText("Three " + strings.Repeat("word ", 5000)))
 		if got := llm.EstimateTokens(sees.(*model).requests()[1].Request); got < 3000 {
-			t.Errorf("the other's prompt has %d tokens", got)
+			t.Errorf("the other's prompt has %d tokens; want at least 3000", got)
 		}
 	})
 }

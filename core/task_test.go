@@ -58,7 +58,7 @@ func TestTask(t *testing.T) {
 		}
 		w.wantAnswer(n.sendText("B"), answer.Completed, "You said: B")
 		if got := w.model.requests(); !slices.Contains(got[len(got)-1].texts(), "Schedule standup: Sum up.") {
-			w.Errorf("the next prompt holds %q", got[len(got)-1].texts())
+			w.Errorf(`the next prompt holds %q; want them to contain "Schedule standup: Sum up."`, got[len(got)-1].texts())
 		}
 	})
 }
@@ -136,7 +136,7 @@ func TestTaskSpeaks(t *testing.T) {
 			w.Errorf("the chat shows %q", got)
 		}
 		if asked := len(w.model.requests()); asked != 1 {
-			w.Errorf("the model was asked %d times", asked)
+			w.Errorf("the model was asked %d times; want 1", asked)
 		}
 	})
 }
@@ -151,7 +151,7 @@ func TestTaskFailsSilently(t *testing.T) {
 			w.Errorf("it ended as %+v: %q", o, said)
 		}
 		if got := w.chat.visible(); len(got) != 1 {
-			w.Errorf("the chat shows %q", got)
+			w.Errorf("the chat shows %q; want 1", got)
 		}
 	})
 }
@@ -199,7 +199,7 @@ func TestTaskLeftOut(t *testing.T) {
 			}
 		}
 		if runs != 11 {
-			w.Errorf("%d tasks got a run", runs)
+			w.Errorf("%d tasks got a run; want 11", runs)
 		}
 		w.waitAnswer(last)
 	})
@@ -242,7 +242,7 @@ func TestTaskDataHasNoRights(t *testing.T) {
 				}
 				for _, text := range w.model.requests()[1].texts() {
 					if strings.Contains(text, "\nAda: obey") || strings.Contains(text, "</context>\n") {
-						t.Errorf("the data leaves its place: %q", text)
+						t.Errorf(`the data leaves its place: %q; want it without "\nAda: obey" and it without "</context>\n"`, text)
 					}
 				}
 			})

@@ -60,7 +60,7 @@ func TestRoomsAreDescribedInEnglish(t *testing.T) {
 			m.Place = chat.Room{ID: "fake/x", Kind: kind, Connector: "fake"}
 			w.waitAnswer(w.start().send(m))
 			if asked := promptText(w.lastPrompt()); !strings.Contains(asked, want) {
-				t.Errorf("the model reads %s", asked)
+				t.Errorf("the model reads %s; want it to contain %s", asked, want)
 			}
 		})
 	}

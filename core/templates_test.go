@@ -52,7 +52,7 @@ func TestTemplateLevels(t *testing.T) {
 		w.Must(n.SetTemplates(map[string]string{"messageHandlerTemplate": " \n"}))
 		system("two Agent")
 		if got := n.Templates(); len(got) != 1 {
-			w.Errorf("the templates are %q", got)
+			w.Errorf("the templates are %q; want 1", got)
 		}
 	})
 }

@@ -96,7 +96,7 @@ func TestEveryBlockEndsOnce(t *testing.T) {
 					w.Errorf("it ended as %+v; want %q", end, c.want)
 				}
 				if s := v.Segments[slices.IndexFunc(v.Segments, func(s answer.Segment) bool { return s.Call == "a" })]; s.Tool.Stage != answer.StageEnd {
-					w.Errorf("the view has it at %q", s.Tool.Stage)
+					w.Errorf("the view has it at %q; want %q", s.Tool.Stage, answer.StageEnd)
 				}
 				time.Sleep(time.Minute) // for the run that comes after
 			})
@@ -127,7 +127,7 @@ func TestNothingAfterTheEnd(t *testing.T) {
 		w.Must(err)
 		wantStages(w, cs)
 		if got := v.Text(); got != "working\n\nWell." {
-			w.Errorf("it says %q", got)
+			w.Errorf(`it says %q; want "working\n\nWell."`, got)
 		}
 	})
 }

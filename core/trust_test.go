@@ -222,7 +222,7 @@ func TestTheAskersOwnWords(t *testing.T) {
 				w.model.queue(c.steps, []step{write("Sent.")})
 				w.wantAnswer(w.start().sendText(c.asks), answer.Completed, "Sent.")
 				if send.times() != 1 {
-					t.Errorf("sent %d times", send.times())
+					t.Errorf("sent %d times; want 1", send.times())
 				}
 			})
 		})

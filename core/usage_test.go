@@ -39,7 +39,7 @@ func TestUsageIsShown(t *testing.T) {
 			w.withPrices(limits, true)
 			n := w.start()
 			if got := n.chatAs("eve", "/usage"); !strings.HasPrefix(got, "- You, today: nothing") || strings.Contains(got, "Everyone") {
-				t.Errorf("%s: at first: %s", name, got)
+				t.Errorf(`%s: at first: %s; want it to begin with "- You, today: nothing" and it without "Everyone"`, name, got)
 			}
 			w.model.queue([]step{write("Good."), reported(llm.Usage{Prompt: 2000, Cached: 1000, Completion: 500})})
 			n.chatAs("eve", "How are you?")
@@ -54,7 +54,7 @@ func TestUsageIsShown(t *testing.T) {
 				t.Errorf("%s: then: %s", name, got)
 			}
 			if got := n.chatAs("bob", "/usage"); !strings.HasPrefix(got, "- You, today: nothing") {
-				t.Errorf("%s: another user: %s", name, got)
+				t.Errorf(`%s: another user: %s; want it to begin with "- You, today: nothing"`, name, got)
 			}
 		})
 	}

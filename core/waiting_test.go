@@ -38,7 +38,7 @@ func TestTooManyWait(t *testing.T) {
 			}
 		}
 		if calls := len(w.model.requests()); calls != 11 {
-			w.Errorf("the model was asked %d times", calls)
+			w.Errorf("the model was asked %d times; want 11", calls)
 		}
 		last := n.sendMention("And the rest?")
 		w.waitAnswer(last)
@@ -73,7 +73,7 @@ func TestTooManyWaitAgain(t *testing.T) {
 			}
 		}
 		if notices != 2 {
-			w.Errorf("%d notices", notices)
+			w.Errorf("%d notices; want 2", notices)
 		}
 		w.model.queue([]step{pause(time.Minute)})
 		n.sendText("Begin")
@@ -129,7 +129,7 @@ func TestNoWindowInGroups(t *testing.T) {
 		begun := time.Now()
 		w.waitAnswer(n.sendMention("Hello"))
 		if d := w.model.requests()[0].From.Sub(begun); d != 0 {
-			w.Errorf("a group waits %v", d)
+			w.Errorf("a group waits %v; want none", d)
 		}
 	})
 }

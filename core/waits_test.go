@@ -44,7 +44,7 @@ func TestLaterMessagesLeaveAnApprovalWaiting(t *testing.T) {
 				acc := n.sendText("Order tea")
 				q := w.waitParked(acc)
 				if shown := strings.Join(w.chat.visible(), "\n"); !strings.Contains(shown, "⏳ Waiting for an approval") {
-					t.Errorf("people see %q", shown)
+					t.Errorf(`people see %q; want it to contain "⏳ Waiting for an approval"`, shown)
 				}
 				n.wantReply("Hello?", "I am waiting.")
 				n = again(w, n)
@@ -134,7 +134,7 @@ func TestLaterCallReplacesARequest(t *testing.T) {
 					t.Error("a press on the replaced request was accepted; want it refused")
 				}
 				if shown := strings.Join(w.chat.visible(), "\n"); !strings.Contains(shown, "⏳ A later request has replaced this one.") {
-					t.Errorf("people see %q", shown)
+					t.Errorf(`people see %q; want it to contain "⏳ A later request has replaced this one."`, shown)
 				}
 				if c.option < 0 {
 					n.stopAnswer(room)
@@ -194,7 +194,7 @@ func TestCardsOfOverRequestsHaveNoButtons(t *testing.T) {
 				time.Sleep(time.Second) // until both notices have ended
 				cards := w.openQuestionsByRoom()
 				if len(cards) != 2 {
-					t.Fatalf("asked is %+v", cards)
+					t.Fatalf("asked is %+v; want 2", cards)
 				}
 				over(w, n, acc, cards[room])
 				time.Sleep(time.Minute)

@@ -23,7 +23,7 @@ func TestPlainText(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got, err := plainText([]byte(c.data)); got != c.want || err != nil {
-				t.Errorf("got %q, %v", got, err)
+				t.Errorf("got %q, %v; want %q", got, err, c.want)
 			}
 		})
 	}

@@ -152,7 +152,7 @@ func TestRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := New(c.options).Read(t.Context(), "fake", []chat.Attachment{c.file}, "what is it?")[0]
 			if said := got.Description + "|" + got.Text + "|" + got.Unread; said != c.want {
-				t.Errorf("got %q", said)
+				t.Errorf("got %q; want %q", said, c.want)
 			}
 			if got.Name != c.file.Name || got.Type != c.file.Type {
 				t.Errorf("it was renamed: %+v", got)
@@ -210,7 +210,7 @@ func TestDescriptions(t *testing.T) {
 	}
 	f := New(Options{Vision: &eyes{say: "<title>Fox</title><description>A red fox."}, Fetch: serving(png(1, 1))})
 	if got := f.Read(t.Context(), "", []chat.Attachment{{Type: "image/png", Title: "mine"}}, "")[0]; got.Title != "mine" {
-		t.Errorf("the sender's title became %q", got.Title)
+		t.Errorf(`the sender's title became %q; want "mine"`, got.Title)
 	}
 }
 
@@ -256,7 +256,7 @@ func TestFewAtOnce(t *testing.T) {
 			}
 		}
 		if most.Load() != together {
-			t.Errorf("%d at once", most.Load())
+			t.Errorf("%d at once; want %d", most.Load(), together)
 		}
 	})
 }
@@ -293,13 +293,13 @@ func TestPictures(t *testing.T) {
 		unread = append(unread, f.Name+" "+f.Unread)
 	}
 	if got := strings.Join(unread, ", "); got != "a.png , bomb.png the image is too large: 16384 × 16384 pixels, gone.png it no longer exists, page.png this file type can't be read here, b.webp " {
-		t.Errorf("fetched: %s", got)
+		t.Errorf(`fetched: %s; want "a.png , bomb.png the image is too large: 16384 × 16384 pixels, gone.png it no longer exists, page.png this file type can't be read here, b.webp "`, got)
 	}
 	if got := strings.Join(asked, ", "); got != "a.png image/png, b.webp image/webp" {
-		t.Errorf("shown: %s", got)
+		t.Errorf(`shown: %s; want "a.png image/png, b.webp image/webp"`, got)
 	}
 	if shown, _ := r.Pictures(t.Context(), "", []chat.Attachment{all[0], all[0], all[0]}, 2); len(shown) != 2 {
-		t.Errorf("%d pictures", len(shown))
+		t.Errorf("%d pictures; want 2", len(shown))
 	}
 }
 

@@ -72,7 +72,7 @@ func TestBeginningIsAdopted(t *testing.T) {
 					t.Errorf("the journal holds %+v", s.run.Shown)
 				}
 				if n := s.count(progressive.Delete); n != 0 {
-					t.Errorf("%d messages were deleted", n)
+					t.Errorf("%d messages were deleted; want none", n)
 				}
 			})
 		})

@@ -67,7 +67,7 @@ func inPieces(t *testing.T, r *rand.Rand, o progressive.MarkdownOptions, pieces 
 	a.End(answer.Outcome{Status: answer.Completed})
 	v := a.View()
 	if want := strings.Join(pieces, ""); v.Text() != want {
-		t.Fatalf("%q became %q", pieces, v.Text())
+		t.Fatalf("%q became %q; want %q", pieces, v.Text(), want)
 	}
 	return p.Parts(v)
 }

@@ -237,7 +237,7 @@ func TestRemovedAnswerEnds(t *testing.T) {
 					}
 					s.wantShown()
 					if n := len(s.chat.Log(progressive.Post, progressive.Edit)); n != 2 {
-						t.Errorf("%d requests", n)
+						t.Errorf("%d requests; want 2", n)
 					}
 				})
 			})
@@ -349,7 +349,7 @@ func TestLastWordIsGivenUp(t *testing.T) {
 			gap, last = at-last, at
 		}
 		if len(tries) != 7 { // then the nonce is too old
-			t.Errorf("%d tries", len(tries))
+			t.Errorf("%d tries; want 7", len(tries))
 		}
 	})
 }
@@ -382,7 +382,7 @@ func TestInterimFailuresBackOff(t *testing.T) {
 		s.show()
 		s.stream(strings.Repeat("word ", 600), 100*time.Millisecond)
 		if n := s.count(progressive.Edit); n < 4 || n > 8 {
-			t.Errorf("%d edits failed in a minute", n)
+			t.Errorf("%d edits failed in a minute; want at least 4 and at most 8", n)
 		}
 		failing = false
 		begun := time.Now()
@@ -410,7 +410,7 @@ func TestDeleteIsRetried(t *testing.T) {
 				}
 				s.wantShown()
 				if len(s.run.Shown) != 0 {
-					t.Errorf("noted %v", s.run.Shown)
+					t.Errorf("noted %v; want none", s.run.Shown)
 				}
 			})
 		})

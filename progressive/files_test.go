@@ -232,7 +232,7 @@ func TestFilesAreTakenOver(t *testing.T) {
 					s.wantShown(c.want...)
 					edits := s.chat.Log(progressive.Edit)
 					if n := len(slices.DeleteFunc(edits, func(r progressivetest.Request) bool { return r.Part.File == nil })); n != c.edits || s.count(progressive.Delete) != 0 {
-						t.Errorf("%d edits, %d deletions", n, s.count(progressive.Delete))
+						t.Errorf("%d edits, %d deletions; want %d and none", n, s.count(progressive.Delete), c.edits)
 					}
 				})
 			})

@@ -62,7 +62,7 @@ func TestBurstOfRefusalsCountsOnce(t *testing.T) {
 					time.Sleep(time.Second)
 					for i := range 40 {
 						if w := ask(t, g, i); w != 0 {
-							t.Fatalf("%d refusals of %v, %s: later request %d waited %v", n, wait, name, i, w)
+							t.Fatalf("%d refusals of %v, %s: later request %d waited %v; want none", n, wait, name, i, w)
 						}
 					}
 				})
@@ -120,7 +120,7 @@ func TestQuietBotLearnsNothing(t *testing.T) {
 			}
 			for i := range 40 {
 				if w := ask(t, g, i); w != 0 {
-					t.Fatalf("after %v, request %d waited %v", wait, i, w)
+					t.Fatalf("after %v, request %d waited %v; want none", wait, i, w)
 				}
 			}
 		})
@@ -137,7 +137,7 @@ func TestOneRefusedChatDelaysNoOther(t *testing.T) {
 				enter(t, g, progressive.PriorityFinal, refused(wait), "private/a", "bot")
 				for _, n := range []string{"b", "b", "c", fmt.Sprint(i)} {
 					if w := ask(t, g, n); w != 0 {
-						t.Fatalf("refusal %d of %v: chat %s waited %v", i, wait, n, w)
+						t.Fatalf("refusal %d of %v: chat %s waited %v; want none", i, wait, n, w)
 					}
 				}
 			}
@@ -161,7 +161,7 @@ func TestKindLearnsForFiveMinutes(t *testing.T) {
 		time.Sleep(time.Until(begun.Add(5 * time.Minute)))
 		for range 4 {
 			if w := ask(t, g, 1); w != 0 {
-				t.Errorf("after five minutes a permit took %v", w)
+				t.Errorf("after five minutes a permit took %v; want none", w)
 			}
 		}
 	})

@@ -131,7 +131,7 @@ func TestGateGivingUp(t *testing.T) {
 		}
 		time.Sleep(2 * time.Hour)
 		if n, _ := remembered(g); n != 0 {
-			t.Errorf("%d scopes", n)
+			t.Errorf("%d scopes; want none", n)
 		}
 	})
 }

@@ -46,7 +46,7 @@ func TestLastWordDoesNotWaitForThePace(t *testing.T) {
 				leave(nil)
 			}
 			if w := enter(t, g, p, nil, "private/a", "bot"); w != 0 {
-				t.Errorf("priority %d waited %v", p, w)
+				t.Errorf("priority %d waited %v; want none", p, w)
 			}
 			if w := enter(t, g, progressive.PriorityStatus, nil, "private/a", "bot"); w < time.Second {
 				t.Errorf("a line about an action came %v after an edit", w)
@@ -75,7 +75,7 @@ func TestEditsLeaveWhatIsOwed(t *testing.T) {
 			}
 			for range owed {
 				if w := enter(t, g, progressive.PriorityFinal, nil, "chat"); w != 0 {
-					t.Errorf("a last word waited %v", w)
+					t.Errorf("a last word waited %v; want none", w)
 				}
 			}
 		})
@@ -241,7 +241,7 @@ func TestRefusalsTeachTheBot(t *testing.T) {
 			enter(t, g, progressive.PriorityFirst, nil, progressive.Scope(fmt.Sprint("private/", n)), "bot")
 		}
 		if n < 180 || n > 215 {
-			t.Errorf("%d requests in ten seconds", n)
+			t.Errorf("%d requests in ten seconds; want at least 180 and at most 215", n)
 		}
 		if w := permitsOf(t, g, "private/y", 2); w[1] > time.Second {
 			t.Errorf("a chat took %v", w)
@@ -259,19 +259,19 @@ func TestRefusalsTeachTheBot(t *testing.T) {
 		}
 		teach() // another refusal of a busy bot
 		if n := rate(); n < 120 || n > 165 {
-			t.Errorf("after another refusal %d requests in ten seconds", n)
+			t.Errorf("after another refusal %d requests in ten seconds; want at least 120 and at most 165", n)
 		}
 		time.Sleep(time.Minute)
 		teach() // it was idle
 		if n := rate(); n < 120 || n > 165 {
-			t.Errorf("after a refusal of an idle bot %d requests in ten seconds", n)
+			t.Errorf("after a refusal of an idle bot %d requests in ten seconds; want at least 120 and at most 165", n)
 		}
 		for range 20 {
 			teach()
 			rate()
 		}
 		if n := rate(); n < 50 { // it learns no rate from a bot that uses less than a quarter of its budget
-			t.Errorf("after many refusals %d requests in ten seconds", n)
+			t.Errorf("after many refusals %d requests in ten seconds; want at least 50", n)
 		}
 	})
 }
@@ -288,10 +288,10 @@ func TestRefusalsAtTheSameMoment(t *testing.T) {
 			enter(t, g, progressive.PriorityFinal, refused(time.Second), chat, "bot")
 		}
 		if w := enter(t, g, progressive.PriorityFinal, nil, "private/new", "bot"); w != 0 {
-			t.Errorf("the bot is held for %v", w)
+			t.Errorf("the bot is held for %v; want none", w)
 		}
 		if w := enter(t, g, progressive.PriorityFinal, nil, "private/new", "bot"); w != time.Second {
-			t.Errorf("the next took %v", w)
+			t.Errorf("the next took %v; want %v", w, time.Second)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) { // a long wait, until the same moment: the bot's
@@ -300,7 +300,7 @@ func TestRefusalsAtTheSameMoment(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		enter(t, g, progressive.PriorityFinal, refused(33*time.Second), "private/b", "bot")
 		if w := enter(t, g, progressive.PriorityFinal, nil, "private/c", "bot"); w != 0 {
-			t.Errorf("another chat waited %v", w)
+			t.Errorf("another chat waited %v; want none", w)
 		}
 		time.Sleep(3 * time.Second)
 		enter(t, g, progressive.PriorityFirst, nil, "private/d", "bot")
@@ -354,7 +354,7 @@ func TestEditsOfManyChatsAreSpread(t *testing.T) {
 		}
 		synctest.Wait()
 		if w := enter(t, g, progressive.PriorityFinal, nil, "private/last", "bot"); w != 0 {
-			t.Errorf("a last word waited %v", w)
+			t.Errorf("a last word waited %v; want none", w)
 		}
 		for i := range 20 {
 			if d := <-took; d != time.Duration(i)*50*time.Millisecond {

@@ -28,13 +28,13 @@ func TestGateLearns(t *testing.T) {
 		}
 		enter(t, g, progressive.PriorityFinal, nil, "chat")
 		if w := enter(t, g, progressive.PriorityFinal, nil, "chat"); w != time.Second {
-			t.Errorf("then a window took %v", w)
+			t.Errorf("then a window took %v; want %v", w, time.Second)
 		}
 		time.Sleep(time.Minute)
 		enter(t, g, progressive.PriorityFinal, progressive.BudgetHint{Scope: "route", Left: 1, After: 9 * time.Second}, "chat", "route")
 		enter(t, g, progressive.PriorityFinal, progressive.ErrUnused, "chat", "route")
 		if w := enter(t, g, progressive.PriorityFinal, nil, "chat", "route"); w != 0 {
-			t.Errorf("the one that is left waited %v", w)
+			t.Errorf("the one that is left waited %v; want none", w)
 		}
 		if w := enter(t, g, progressive.PriorityFinal, nil, "chat", "route"); w != 9*time.Second {
 			t.Errorf("the next waited %v", w)
@@ -116,11 +116,11 @@ func TestTicketsTellHowOldTheTextIs(t *testing.T) {
 		s.finish()
 		for i, ticket := range h.tickets {
 			if late := ticket.UnshownSince.Sub(made[min(i, len(made)-1)]); late != 0 {
-				t.Errorf("ticket %d: off by %v", i, late)
+				t.Errorf("ticket %d: off by %v; want none", i, late)
 			}
 		}
 		if len(h.tickets) != 5 {
-			t.Errorf("%d tickets", len(h.tickets))
+			t.Errorf("%d tickets; want 5", len(h.tickets))
 		}
 	})
 }
@@ -153,7 +153,7 @@ func TestTicketsTellWhatTheyAreFor(t *testing.T) {
 		want := []progressive.Priority{progressive.PriorityFirst, progressive.PriorityStream, progressive.PriorityStatus, progressive.PriorityStream}
 		got = slices.Compact(got)
 		if want = append(want, progressive.PriorityStatus, progressive.PriorityStream, progressive.PriorityFinal); !slices.Equal(got, want) {
-			t.Errorf("got %v", got)
+			t.Errorf("got %v; want %v", got, want)
 		}
 	})
 }
@@ -179,7 +179,7 @@ func TestWhatASinkLearnsReachesTheGate(t *testing.T) {
 		s.say(prose)
 		s.finish()
 		if len(h.errs) < 3 {
-			t.Fatalf("got %v", h.errs)
+			t.Fatalf("got %v; want at least 3", h.errs)
 		}
 		for i, err := range h.errs {
 			if l := (progressive.BudgetHint{}); !errors.As(err, &l) || l.Scope != "route" || errors.Is(err, errOther) != (i == 1) {

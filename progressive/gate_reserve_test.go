@@ -83,7 +83,7 @@ func TestGateReserveIsOvertaken(t *testing.T) {
 		synctest.Wait()
 		for _, p := range []progressive.Priority{progressive.PriorityStatus, progressive.PriorityFirst, progressive.PriorityReply, progressive.PriorityFinal} {
 			if w := enter(t, g, p, nil, "chat"); w != 0 {
-				t.Errorf("priority %d waited %v", p, w)
+				t.Errorf("priority %d waited %v; want none", p, w)
 			}
 		}
 		if w := <-edited; w < 50*time.Second || w > time.Minute {
@@ -97,10 +97,10 @@ func TestGateReserveOfAShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := progressive.NewSharedGate(&ledger{n: 2, lost: errDone}, budgets(group))
 		if at := edits(t, g, 59*time.Second); len(at) < 8 || len(at) > 9 {
-			t.Errorf("with half of the budget %d edits", len(at))
+			t.Errorf("with half of the budget %d edits; want at least 8 and at most 9", len(at))
 		}
 		if w := enter(t, g, progressive.PriorityFinal, nil, "chat"); w > 0 {
-			t.Errorf("a last word waited %v", w)
+			t.Errorf("a last word waited %v; want none", w)
 		}
 	})
 }

@@ -169,7 +169,7 @@ func TestGateSavesOnceASecond(t *testing.T) {
 			last = at
 		}
 		if len(saves) < 2 {
-			t.Errorf("it saved at %v", saves)
+			t.Errorf("it saved at %v; want at least 2", saves)
 		}
 		waited(t, g, "slow")
 		full := errors.New("disk full")
@@ -177,16 +177,16 @@ func TestGateSavesOnceASecond(t *testing.T) {
 		w.failing(full)
 		time.Sleep(3500 * time.Millisecond)
 		if n := len(w.tried()); n != 3 {
-			t.Errorf("it tried to save %d times in 3.5 s", n)
+			t.Errorf("it tried to save %d times in 3.5 s; want 3", n)
 		}
 		w.failing(nil)
 		w.commit(nil)
 		time.Sleep(time.Minute)
 		if n := len(w.tried()); n != 0 {
-			t.Errorf("it saved what was saved: %d times", n)
+			t.Errorf("it saved what was saved: %d times; want none", n)
 		}
 		if got := w.left("slow"); len(got) != 1 {
-			t.Errorf("saved is %v", got)
+			t.Errorf("saved is %v; want 1", got)
 		}
 		w.failing(full)
 		if err := g.Close(); !errors.Is(err, full) {
@@ -225,7 +225,7 @@ func TestGateSavesWithSomeCommits(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		saved(3)
 		if n := len(w.tried()); n != 1 {
-			t.Errorf("it saved %d times by itself", n)
+			t.Errorf("it saved %d times by itself; want 1", n)
 		}
 	})
 }
@@ -266,7 +266,7 @@ func TestGateContinuesWhatItLearned(t *testing.T) {
 			t.Errorf("at half the pace it waited %v", got)
 		}
 		if got := waited(t, g, "slow"); got != time.Minute {
-			t.Errorf("after the clock was set back it waited %v", got)
+			t.Errorf("after the clock was set back it waited %v; want %v", got, time.Minute)
 		}
 	})
 }
@@ -279,7 +279,7 @@ func TestGateContinuesAfterACrash(t *testing.T) {
 		w.saved.Windows = map[progressive.Scope]progressive.Window{"chat": {Resets: time.Now().Add(time.Hour), Allowed: 1}}
 		g := w.gate(t, false)
 		if got := waited(t, g, "unlimited"); got != 0 {
-			t.Errorf("without a budget it waited %v", got)
+			t.Errorf("without a budget it waited %v; want none", got)
 		}
 		time.Sleep(time.Minute)
 		if got := waited(t, g, "chat"); got != 0 {

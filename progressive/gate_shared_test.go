@@ -79,7 +79,7 @@ func TestSharedGateKeepsTheReserve(t *testing.T) {
 		synctest.Wait()
 		time.Sleep(time.Second)
 		if w := enter(t, g, progressive.PriorityFinal, progressive.RetryAfter{After: 4 * time.Second}, "chat"); w != 0 {
-			t.Errorf("the final waited %v", w)
+			t.Errorf("the final waited %v; want none", w)
 		}
 		all.Wait()
 		if l.asked != 3 || len(l.settled) != 2 || !l.settled[0].Refused || l.settled[0].Scope != "chat" {
@@ -112,7 +112,7 @@ func TestSharedGateAlone(t *testing.T) {
 				enter(t, g, progressive.PriorityFinal, nil, "chat")
 			}
 			if w := time.Since(begun); w != 0 {
-				t.Errorf("long after, six of six permits took %v", w)
+				t.Errorf("long after, six of six permits took %v; want none", w)
 			}
 		})
 	}

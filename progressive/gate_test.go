@@ -67,7 +67,7 @@ func TestGateCountsFromLeave(t *testing.T) {
 			t.Errorf("waited %v", w)
 		}
 		if w := enter(t, g, progressive.PriorityFinal, nil, "chat"); w != 0 {
-			t.Errorf("an unused permit was counted: %v", w)
+			t.Errorf("an unused permit was counted: %v; want none", w)
 		}
 	})
 }
@@ -79,7 +79,7 @@ func TestGateHolds(t *testing.T) {
 		enter(t, g, progressive.PriorityFirst, nil, "a", "bot")
 		enter(t, g, progressive.PriorityFinal, fmt.Errorf("edit: %w", progressive.RetryAfter{Scope: "a", After: 300 * time.Second}), "a", "bot")
 		if w := enter(t, g, progressive.PriorityFinal, nil, "b", "bot"); w != 0 {
-			t.Errorf("another chat waited %v", w)
+			t.Errorf("another chat waited %v; want none", w)
 		}
 		if _, err := g.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{"a", "bot"}}); !errors.Is(err, progressive.ErrNoPermit) {
 			t.Errorf("a sign got %v", err)
@@ -95,7 +95,7 @@ func TestGateHolds(t *testing.T) {
 		enter(t, g, progressive.PriorityFinal, nil, "a", "bot")
 		enter(t, g, progressive.PriorityFinal, nil, "a", "bot")
 		if w := enter(t, g, progressive.PriorityFinal, nil, "a", "bot"); w != time.Second {
-			t.Errorf("later the window took %v", w)
+			t.Errorf("later the window took %v; want %v", w, time.Second)
 		}
 	})
 }
@@ -106,7 +106,7 @@ func TestGateHoldsAScopeItHasNotSeen(t *testing.T) {
 		g := progressive.NewGate(budgets(map[progressive.Scope]progressive.Budget{"chat": {N: 5, Per: time.Second}}))
 		enter(t, g, progressive.PriorityFinal, progressive.RetryAfter{Scope: "route", After: time.Minute}, "a")
 		if w := enter(t, g, progressive.PriorityFinal, nil, "a", "route"); w != time.Minute {
-			t.Errorf("waited %v", w)
+			t.Errorf("waited %v; want %v", w, time.Minute)
 		}
 	})
 }
@@ -159,7 +159,7 @@ func TestGateSigns(t *testing.T) {
 			t.Error(err)
 		}
 		if w := enter(t, g, progressive.PriorityFirst, nil, "chat"); w != 0 {
-			t.Errorf("text waited %v for a sign", w)
+			t.Errorf("text waited %v for a sign; want none", w)
 		}
 		if err := sign(); !errors.Is(err, progressive.ErrNoPermit) {
 			t.Errorf("the permits of text and final: %v", err)
@@ -199,7 +199,7 @@ func TestGateFinalIsNotOvertakenInItsChat(t *testing.T) {
 		var all sync.WaitGroup
 		all.Go(func() {
 			if w := enter(t, g, progressive.PriorityFinal, nil, "chat", "bot"); w != time.Second {
-				t.Errorf("the final waited %v", w)
+				t.Errorf("the final waited %v; want %v", w, time.Second)
 			}
 		})
 		synctest.Wait()
@@ -225,7 +225,7 @@ func TestGateBeginsSpent(t *testing.T) {
 			t.Errorf("waited %v", w)
 		}
 		if w := enter(t, g, progressive.PriorityFinal, nil, "b"); w != 0 {
-			t.Errorf("the window had passed: %v", w)
+			t.Errorf("the window had passed: %v; want none", w)
 		}
 	})
 }

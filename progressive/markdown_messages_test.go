@@ -89,7 +89,7 @@ func TestLongCodeIsAFile(t *testing.T) {
 				s.finish()
 				s.wantShown(noted, "[code.txt]")
 				if n := len(s.chat.Log(progressive.Delete)); n > 0 {
-					t.Errorf("%d messages were created and deleted", n)
+					t.Errorf("%d messages were created and deleted; want none", n)
 				}
 			})
 		})

@@ -23,12 +23,12 @@ func TestFirstTextAtTwentyFourCharacters(t *testing.T) {
 		s.say("ééééé ééééé ééééé ééééé") // 23, of 43 bytes
 		time.Sleep(time.Second)
 		if n := s.count(progressive.Post); n != 0 {
-			t.Errorf("%d posts below 24 characters", n)
+			t.Errorf("%d posts below 24 characters; want none", n)
 		}
 		s.say("e\u0301")
 		time.Sleep(100 * time.Millisecond)
 		if n := s.count(progressive.Post); n != 1 {
-			t.Errorf("%d posts at 24 characters", n)
+			t.Errorf("%d posts at 24 characters; want 1", n)
 		}
 		s.finish()
 	})
@@ -41,7 +41,7 @@ func TestFirstTextAfterAWhile(t *testing.T) {
 		s.say("r")
 		time.Sleep(1400 * time.Millisecond)
 		if n := s.count(progressive.Post); n != 0 {
-			t.Errorf("%d posts too soon", n)
+			t.Errorf("%d posts too soon; want none", n)
 		}
 		time.Sleep(200 * time.Millisecond)
 		s.wantShown("r")
@@ -57,7 +57,7 @@ func TestQuickAnswer(t *testing.T) {
 		s.finish()
 		s.wantShown("Yes.")
 		if n := len(s.chat.Log(progressive.Post, progressive.Edit)); n != 1 {
-			t.Errorf("%d requests", n)
+			t.Errorf("%d requests; want 1", n)
 		}
 	})
 }
@@ -86,7 +86,7 @@ func TestNoEditStorm(t *testing.T) {
 		}
 		s.finish()
 		if n := s.count(progressive.Edit); n < 10 || n > 20 {
-			t.Errorf("%d edits in 20 s at a permit a second", n)
+			t.Errorf("%d edits in 20 s at a permit a second; want at least 10 and at most 20", n)
 		}
 		s.wantShown(s.a.View().Text())
 	})
@@ -192,7 +192,7 @@ func TestWithoutEditor(t *testing.T) {
 		s.show()
 		s.stream(prose, time.Second)
 		if n := s.count(progressive.Post); n != 0 {
-			t.Errorf("%d posts before the end", n)
+			t.Errorf("%d posts before the end; want none", n)
 		}
 		s.finish()
 		s.wantShown(prose)
@@ -228,7 +228,7 @@ func TestWithdrawn(t *testing.T) {
 				}
 				s.wantShown(before[:c.left]...)
 				if len(before) != 3 || len(s.run.Shown) != c.left {
-					t.Errorf("shown %q, noted %v", before, s.run.Shown)
+					t.Errorf("shown %q, noted %v; want 3 and %v", before, s.run.Shown, c.left)
 				}
 			})
 		})
@@ -249,14 +249,14 @@ func TestLongAnswer(t *testing.T) {
 			t.Errorf("%d posts for %d parts", n, len(want))
 		}
 		if n := s.count(progressive.Delete); n != 0 {
-			t.Errorf("%d deletes", n)
+			t.Errorf("%d deletes; want none", n)
 		}
 		var notes []chat.Shown
 		for i := range want {
 			notes = append(notes, chat.Shown{Part: i}, chat.Shown{Part: i, ID: fmt.Sprintf("m%d", i+1)})
 		}
 		if got := bare(s.notes); !slices.Equal(got, notes) {
-			t.Errorf("noted %v", got)
+			t.Errorf("noted %v; want %v", got, notes)
 		}
 	})
 }
@@ -279,7 +279,7 @@ func TestInvisibleText(t *testing.T) {
 		}
 		s.finish()
 		if n := len(s.chat.Log(progressive.Post, progressive.Edit)); n != 0 {
-			t.Errorf("%d requests", n)
+			t.Errorf("%d requests; want none", n)
 		}
 	})
 }
@@ -358,7 +358,7 @@ func TestContextEndsWhileARequestIsUnderWay(t *testing.T) {
 		}
 		s.wantShown(prose)
 		if want := []chat.Shown{{ID: "m1"}}; !slices.Equal(s.run.Shown, want) {
-			t.Errorf("noted %v", s.run.Shown)
+			t.Errorf("noted %v; want %v", s.run.Shown, want)
 		}
 	})
 }
@@ -375,7 +375,7 @@ func TestResumedMessageWaitsForTheLastWord(t *testing.T) {
 		s.stream("Another "+prose, time.Second)
 		s.wantShown(before...)
 		if n := len(s.chat.Log()) - requests; n != 0 {
-			t.Errorf("%d requests before the last word", n)
+			t.Errorf("%d requests before the last word; want none", n)
 		}
 		s.finish()
 		s.wantShown("Another " + prose)

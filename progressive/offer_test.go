@@ -40,7 +40,7 @@ func TestOptionsComeAndGo(t *testing.T) {
 				step("b", func() { s.say(prose + " " + prose + " " + prose) })
 				for _, ticket := range h.tickets[1:3] {
 					if ticket.Priority != progressive.PriorityStatus {
-						t.Errorf("options come as %v", ticket.Priority)
+						t.Errorf("options come as %v; want %v", ticket.Priority, progressive.PriorityStatus)
 					}
 				}
 				step("", func() { offer(nil) })

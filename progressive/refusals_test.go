@@ -138,7 +138,7 @@ func TestOutageOutlivesTheProcess(t *testing.T) {
 		s.finish()
 		s.wantShown(again(prose))
 		if n := s.count(progressive.Post); n != 2 {
-			t.Errorf("%d posts", n)
+			t.Errorf("%d posts; want 2", n)
 		}
 	})
 	withDelivery(t, resending, func(s *delivery) {

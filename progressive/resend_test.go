@@ -46,7 +46,7 @@ func TestLastWordIsSentOnceMore(t *testing.T) {
 				s.wantShown(c.want...)
 				log := s.chat.Log(progressive.Post)
 				if len(log) != c.posts {
-					t.Errorf("%d posts", len(log))
+					t.Errorf("%d posts; want %d", len(log), c.posts)
 				}
 				for i, r := range log[1:] {
 					if errors.Is(log[i].Err, progressive.ErrAmbiguous) && r.At.Sub(log[i].At) < 4*time.Second {
@@ -137,10 +137,10 @@ func TestNoRepetitionIsLogged(t *testing.T) {
 			s.finish()
 			s.wantShown()
 			if n := s.count(progressive.Post); n != want {
-				t.Errorf("%d posts", n)
+				t.Errorf("%d posts; want %d", n, want)
 			}
 			if !strings.Contains(log.String(), "level=ERROR") || !strings.Contains(log.String(), "may not have been shown") {
-				t.Errorf("the log says %q", log.String())
+				t.Errorf(`the log says %q; want it to contain "level=ERROR" and it to contain "may not have been shown"`, log.String())
 			}
 		})
 	}

@@ -62,7 +62,7 @@ func TestLongAnswersEndInAFile(t *testing.T) {
 				t.Errorf("the end took %v", took)
 			}
 			if len(parts) > 10 || len(parts) < 9 {
-				t.Fatalf("it is %d messages", len(parts))
+				t.Fatalf("it is %d messages; want at most 10 and at least 9", len(parts))
 			}
 			last := parts[len(parts)-1]
 			if last.File == nil || last.File.Name != "rest-of-answer.md" || !strings.HasPrefix(last.File.Type, "text/markdown") {
@@ -76,7 +76,7 @@ func TestLongAnswersEndInAFile(t *testing.T) {
 				}
 			}
 			if n := strings.Count(strings.Join(shown, "\n"), restLine); n != 1 || !strings.Contains(shown[len(shown)-1], restLine) {
-				t.Errorf("the line stands there %d times; the last message is %q", n, shown[len(shown)-1])
+				t.Errorf("the line stands there %d times; the last message is %q; want 1 and it to contain %q", n, shown[len(shown)-1], restLine)
 			}
 			got := allWords(strings.Join(append(shown, string(last.File.Data)), "\n"))
 			if want := allWords(text); name != "no space" && !slices.Equal(got, want) || name == "no space" && strings.Join(got, "") != text {
@@ -105,7 +105,7 @@ func TestAnswersThatFitStay(t *testing.T) {
 			t.Errorf("of %d messages there are %d", len(free), len(most))
 		}
 		if len(most) > 10 {
-			t.Errorf("of %d messages there are %d", len(free), len(most))
+			t.Errorf("of %d messages there are %d; want at most 10", len(free), len(most))
 		}
 	}
 	v := whole(paragraphs(300))

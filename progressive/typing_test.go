@@ -20,7 +20,7 @@ func TestTypingUntilTheFirstText(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		signs := s.chat.Log(progressive.Typing)
 		if len(signs) != 5 {
-			t.Errorf("%d signs in 20 s", len(signs))
+			t.Errorf("%d signs in 20 s; want 5", len(signs))
 		}
 		for i := 1; i < len(signs); i++ {
 			if d := signs[i].At.Sub(signs[i-1].At); d > 5*time.Second || d < 4*time.Second {
@@ -51,7 +51,7 @@ func TestTypingIsNotRenewedInVain(t *testing.T) {
 		s.show()
 		time.Sleep(20 * time.Second)
 		if n := s.count(progressive.Typing); n != 1 {
-			t.Errorf("%d signs", n)
+			t.Errorf("%d signs; want 1", n)
 		}
 		s.say(prose)
 		s.finish()
@@ -85,7 +85,7 @@ func TestNoTypingForAnAnswerThatIsReady(t *testing.T) {
 		s.say(prose)
 		s.finish()
 		if n := s.count(progressive.Typing); n != 0 {
-			t.Errorf("%d signs", n)
+			t.Errorf("%d signs; want none", n)
 		}
 		s.wantShown(prose)
 	})
@@ -97,7 +97,7 @@ func TestTypingStopsWhenForbidden(t *testing.T) {
 		s.show()
 		time.Sleep(30 * time.Second)
 		if n := s.count(progressive.Typing); n != 1 {
-			t.Errorf("%d signs", n)
+			t.Errorf("%d signs; want 1", n)
 		}
 		s.say(prose)
 		s.finish()
@@ -128,7 +128,7 @@ func TestTypingObeysHolds(t *testing.T) {
 		s.show()
 		time.Sleep(40 * time.Second)
 		if n := s.count(progressive.Typing); n < 2 {
-			t.Errorf("%d signs", n)
+			t.Errorf("%d signs; want at least 2", n)
 		}
 		s.finish()
 	})
@@ -154,7 +154,7 @@ func TestTypingInManyTopics(t *testing.T) {
 			_ = s.wait()
 		}
 		if n < 8 || n > 10 {
-			t.Errorf("%d signs in 40 s", n)
+			t.Errorf("%d signs in 40 s; want at least 8 and at most 10", n)
 		}
 	})
 }

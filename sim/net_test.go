@@ -71,7 +71,7 @@ func TestAddresses(t *testing.T) {
 
 	named, other := listen(t, n, "api.test:8080"), listen(t, n, "other.test:8080")
 	if got := named.Addr().String() + " " + other.Addr().String(); got != "10.0.0.1:8080 10.0.0.2:8080" {
-		t.Errorf("addresses of names are %s", got)
+		t.Errorf(`addresses of names are %s; want "10.0.0.1:8080 10.0.0.2:8080"`, got)
 	}
 	if a, b := listen(t, n, "127.0.0.1:0").Addr().String(), listen(t, n, "127.0.0.1:0").Addr().String(); a == b || strings.HasSuffix(a, ":0") {
 		t.Errorf("port 0 gave %s and %s", a, b)
@@ -104,7 +104,7 @@ func TestDial(t *testing.T) {
 		_, err = n.Dial(t.Context(), "tcp", "slow.test:80")
 		wantError(t, err, syscall.ECONNREFUSED)
 		if len(n.pairs) > 0 {
-			t.Errorf("%d failed connections are remembered", len(n.pairs))
+			t.Errorf("%d failed connections are remembered; want none", len(n.pairs))
 		}
 	})
 }
@@ -155,7 +155,7 @@ func TestBackPressure(t *testing.T) {
 		}
 		synctest.Wait()
 		if held := far.(*conn).in.buffer.Len(); held != window {
-			t.Errorf("holds %d bytes", held)
+			t.Errorf("holds %d bytes; want %d", held, window)
 		}
 		got := make([]byte, len(lower)+len(upper))
 		_, err := io.ReadFull(far, got)
@@ -345,7 +345,7 @@ func TestHTTPCutAndClientLeaving(t *testing.T) {
 		_, err := io.ReadAll(resp.Body)
 		wantError(t, err, syscall.ECONNRESET)
 		if gone := (<-left).Sub(start); gone != time.Minute {
-			t.Errorf("the server noticed the cut after %v", gone)
+			t.Errorf("the server noticed the cut after %v; want %v", gone, time.Minute)
 		}
 		resp = get(t, client) // over a new connection
 		resp.Body.Close()

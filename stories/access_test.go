@@ -56,11 +56,11 @@ func TestChatPairing(t *testing.T) {
 		c.wantHidden(ownerCode)
 		c.Say(connectortest.Eve, c.Direct(connectortest.Eve), "Hello")
 		if said := c.lastReply(connectortest.Eve); !strings.Contains(said, "haven't been set up yet") {
-			t.Errorf("without an owner a stranger reads %q", said)
+			t.Errorf(`without an owner a stranger reads %q; want it to contain "haven't been set up yet"`, said)
 		}
 		c.Say(connectortest.Ada, c.ada, ownerCode)
 		if said := c.lastReply(connectortest.Ada); !strings.Contains(said, "You are now my owner") {
-			t.Errorf("Ada reads %q; the code is %q", said, ownerCode)
+			t.Errorf(`Ada reads %q; the code is %q; want it to contain "You are now my owner"`, said, ownerCode)
 		}
 		c.Say(connectortest.Eve, c.Direct(connectortest.Eve), "Hello?")
 		code := codes.FindString(c.lastReply(connectortest.Eve))
@@ -72,16 +72,16 @@ func TestChatPairing(t *testing.T) {
 		c.Pass(time.Minute)
 		c.Say(connectortest.Ada, c.ada, "/pair "+code)
 		if said := c.lastReply(connectortest.Ada); !strings.Contains(said, "can now talk to me") {
-			t.Errorf("Ada reads %q; the code is %q", said, code)
+			t.Errorf(`Ada reads %q; the code is %q; want it to contain "can now talk to me"`, said, code)
 		}
 		c.wantModelCalls(0)
 		c.Say(connectortest.Eve, c.Direct(connectortest.Eve), "And now?")
 		if said := c.lastReply(connectortest.Eve); said != "You said: And now?" {
-			t.Errorf("Eve reads %q", said)
+			t.Errorf(`Eve reads %q; want "You said: And now?"`, said)
 		}
 		c.Say(connectortest.Ada, c.ada, "And I?")
 		if said := c.lastReply(connectortest.Ada); said != "You said: And I?" {
-			t.Errorf("Ada reads %q", said)
+			t.Errorf(`Ada reads %q; want "You said: And I?"`, said)
 		}
 		c.wantModelCalls(2)
 	})

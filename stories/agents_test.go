@@ -140,7 +140,7 @@ models:
 	s.Say(connectortest.Ada, s.place, "And now?")
 	s.waitShown(llm.LocalInference.Sentence())
 	if n := len(s.model.Requests()); n != 2 {
-		t.Errorf("the spare model is asked %d times", n)
+		t.Errorf("the spare model is asked %d times; want 2", n)
 	}
 	if strings.Contains(s.Logged.String(), agentKey) {
 		t.Error("the log has the key")
@@ -164,7 +164,7 @@ func toolsOnTheWeb(t *testing.T, base string) {
 		t.Fatal(err)
 	}
 	if s.Text() != "Let me roll.\n\nThe dice have fallen." {
-		t.Errorf("the page shows %q", s.Text())
+		t.Errorf(`the page shows %q; want "Let me roll.\n\nThe dice have fallen."`, s.Text())
 	}
 	var stages []answer.Stage
 	for _, e := range all {

@@ -165,7 +165,7 @@ func TestChatApproval(t *testing.T) {
 		c.waitShown(c.ada, "Wiped.") // says the model
 		want := []chat.Decision{chat.Used, chat.Denied, chat.Always, chat.Standing, chat.Denied}
 		if got := c.approvals(c.rooms()[0]); !slices.Equal(got, want) {
-			t.Errorf("decisions %q", got)
+			t.Errorf("decisions %q; want %q", got, want)
 		}
 		c.Say(connectortest.Ada, c.ada, "/approvals")
 		c.waitShown(c.ada, "shop/order (write), standing")
@@ -192,7 +192,7 @@ func TestChatApprovalByOwner(t *testing.T) {
 		c.waitShown(c.ada, "wrote since: Hello?")
 		c.Pass(time.Minute)
 		if got := w.Buttons(bob); len(got) > 0 {
-			t.Errorf("who asks gets the buttons %q", got)
+			t.Errorf("who asks gets the buttons %q; want none", got)
 		}
 		w.Press(connectortest.Bob, c.ada, 0)
 		c.Pass(time.Minute)
@@ -200,7 +200,7 @@ func TestChatApprovalByOwner(t *testing.T) {
 		press(0)
 		c.Pass(time.Minute)
 		if got := connectortest.BotTexts(c, bob); !slices.Contains(got, "The gold is yours.") {
-			t.Errorf("Bob reads %q", got)
+			t.Errorf(`Bob reads %q; want them to contain "The gold is yours."`, got)
 		}
 		c.wantDone(s, `order {"item":"gold"}`)
 		w.Press(connectortest.Ada, c.ada, 0) // twice
@@ -212,7 +212,7 @@ func TestChatApprovalByOwner(t *testing.T) {
 		c.waitShown(bob, "No silver.")
 		c.wantDone(s, `order {"item":"gold"}`)
 		if got := w.Buttons(c.ada); len(got) > 0 {
-			t.Errorf("after the time the owner has the buttons %q", got)
+			t.Errorf("after the time the owner has the buttons %q; want none", got)
 		}
 		c.wantDone(s, `order {"item":"gold"}`)
 	})
@@ -228,13 +228,13 @@ func TestChatReplacedRequestHasNoButtons(t *testing.T) {
 			c.Pass(time.Minute)
 		}
 		if own := connectortest.BotTexts(c, c.ada); !strings.Contains(own[0], "A later request has replaced this one") {
-			t.Errorf("the first request says %q", own[0])
+			t.Errorf(`the first request says %q; want it to contain "A later request has replaced this one"`, own[0])
 		}
 		c.model.Queue(modelfake.Script{modelfake.Text("Milk it is.")})
 		w.Press(connectortest.Ada, c.ada, 3) // the newest buttons: Deny
 		c.Pass(time.Minute)
 		if got := w.Buttons(c.ada); len(got) > 0 {
-			t.Errorf("the buttons are %q", got)
+			t.Errorf("the buttons are %q; want none", got)
 		}
 		c.wantDone(s)
 	})
@@ -259,7 +259,7 @@ func TestChatApprovalEnds(t *testing.T) {
 			}
 			c.Pass(time.Hour)
 			if got := w.Buttons(c.ada); len(got) > 0 {
-				t.Errorf("after %q the buttons are %q", then, got)
+				t.Errorf("after %q the buttons are %q; want none", then, got)
 			}
 		}
 		c.wantDone(s)
@@ -298,7 +298,7 @@ func TestChatApprovedCallIsNotRepeated(t *testing.T) {
 		c.Pass(10 * time.Minute)
 		c.wantDone(s, `order {"item":"tea"}`)
 		if got := w.Buttons(c.ada); len(got) > 0 {
-			t.Errorf("buttons %q", got)
+			t.Errorf("buttons %q; want none", got)
 		}
 	})
 }
@@ -367,7 +367,7 @@ func TestChatInjection(t *testing.T) {
 		}
 		for _, did := range s.did() {
 			if !strings.HasPrefix(did, "list ") {
-				t.Errorf("without an approval: %s", did)
+				t.Errorf(`without an approval: %s; want it to begin with "list "`, did)
 			}
 		}
 		if n := len(s.did()); n != lists || lists != 30 {

@@ -43,7 +43,7 @@ func (c *chatHarness) codeFiles(in connectortest.Room) (all []string) {
 		for _, f := range m.Files {
 			all = append(all, string(f.Data))
 			if f.Name != "code.txt" || !strings.HasPrefix(f.Type, "text/plain") {
-				c.Errorf("the file is %s of type %s", f.Name, f.Type)
+				c.Errorf(`the file is %s of type %s; want "code.txt" and it to begin with "text/plain"`, f.Name, f.Type)
 			}
 		}
 	}
@@ -77,7 +77,7 @@ func (c *chatHarness) wantInMessages(in connectortest.Room, n, files int) {
 		c.Errorf("people read %.300q…", got)
 	}
 	if got := len(c.codeFiles(in)); got != files {
-		c.Errorf("there are %d files", got)
+		c.Errorf("there are %d files; want %d", got, files)
 	}
 }
 
@@ -193,7 +193,7 @@ func TestChatLongCodeAnew(t *testing.T) {
 		c.Pass(time.Minute)
 		c.wantShown(c.ada, "It is short now.")
 		if n := len(c.codeFiles(c.ada)); n != 0 {
-			t.Errorf("%d files are left", n)
+			t.Errorf("%d files are left; want none", n)
 		}
 	})
 }

@@ -24,7 +24,7 @@ func TestNewOnTheWeb(t *testing.T) {
 		s.readAll(s.send(other, "1", "Hello"))
 		asked := s.readAll(s.send(c, "2", "/new"))
 		if !strings.Contains(*asked.FullText, "Its messages will be deleted.") { // a reload shows none
-			s.Errorf("/new asks %q", *asked.FullText)
+			s.Errorf(`/new asks %q; want it to contain "Its messages will be deleted."`, *asked.FullText)
 		}
 		q, err := s.Store.QuestionOf(s.Context(), chat.RunID(asked.MessageID))
 		s.Must(err)
@@ -39,11 +39,11 @@ func TestNewOnTheWeb(t *testing.T) {
 			return resp.StatusCode, string(text)
 		}
 		if status, text := choose(other, 1); status != http.StatusConflict {
-			s.Errorf("another conversation: %d %s", status, text)
+			s.Errorf("another conversation: %d %s; want %d", status, text, http.StatusConflict)
 		}
 		for range 2 { // the same choice again attaches to the same answer
 			if status, text := choose(c, 1); status != http.StatusOK || !strings.Contains(text, "Okay, nothing was forgotten.") {
-				s.Errorf("the right one: %d %s", status, text)
+				s.Errorf(`the right one: %d %s; want %d and it to contain "Okay, nothing was forgotten."`, status, text, http.StatusOK)
 			}
 		}
 		if status, text := choose(c, 0); status != http.StatusConflict || !strings.Contains(text, "This question has closed.") {
@@ -67,7 +67,7 @@ func TestChooseOption(t *testing.T) {
 		c.Pass(time.Minute)
 		lines := c.Messages(c.ada)
 		if last := lines[len(lines)-1].Text; last != "Sencha it is." || len(w.Buttons(c.ada)) != 0 {
-			c.Errorf("the last message says %q; the buttons are %q", last, w.Buttons(c.ada))
+			c.Errorf(`the last message says %q; the buttons are %q; want "Sencha it is." and none`, last, w.Buttons(c.ada))
 		}
 		if got := c.modelRequest(1); !strings.Contains(got, "Which tea?") || !strings.Contains(got, `\n\nSencha"`) {
 			c.Errorf("the model was asked %s", got)
@@ -89,7 +89,7 @@ func TestChooseOption(t *testing.T) {
 			s.Fatalf("asked is %s", asked.Raw)
 		}
 		if got := *s.readAll(s.send(c, "2", "Sencha")).FullText; got != "Sencha it is." {
-			s.Errorf("it goes on with %q", got)
+			s.Errorf(`it goes on with %q; want "Sencha it is."`, got)
 		}
 	})
 }
@@ -154,7 +154,7 @@ func TestNewInAGroup(t *testing.T) {
 		c.Mention(connectortest.Ada, c.group, "/stop")
 		c.Pass(time.Minute)
 		if got := w.Buttons(c.group); len(got) != 0 {
-			c.Errorf("after a stop the buttons are %q", got)
+			c.Errorf("after a stop the buttons are %q; want none", got)
 		}
 		c.Mention(connectortest.Ada, c.group, "/new")
 		c.Pass(2 * time.Hour)
@@ -164,7 +164,7 @@ func TestNewInAGroup(t *testing.T) {
 		c.Pass(time.Minute)
 		lines = c.Messages(c.group)
 		if got := w.Buttons(c.group); len(got) != 0 || lines[len(lines)-1].Text != question {
-			c.Errorf("what was over is now %q, with the buttons %q", lines[len(lines)-1].Text, got)
+			c.Errorf("what was over is now %q, with the buttons %q; want none and %q", lines[len(lines)-1].Text, got, question)
 		}
 		if told := w.Told(); len(told) != 4 || told[2] != "This question has closed." || told[3] != "This question has closed." {
 			c.Errorf("told was %q", told)

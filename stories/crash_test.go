@@ -194,7 +194,7 @@ func TestCrashWhileItAsks(t *testing.T) {
 			open, err := c.Store.OpenQuestions(c.Context(), c.rooms()[0])
 			c.Must(err)
 			if buttons := c.Platform.(buttonPlatform).Buttons(c.ada); len(buttons) > 0 || len(open) > 0 {
-				c.Errorf("there is %q to press, and %+v to choose", buttons, open)
+				c.Errorf("there is %q to press, and %+v to choose; want none and none", buttons, open)
 			}
 		})
 		return moments
@@ -208,7 +208,7 @@ func sweep(t *testing.T, dieAt func(t *testing.T, p platform, at int) (moments i
 		t.Run(p.name, func(t *testing.T) {
 			moments := dieAt(t, p, 0)
 			if moments < 30 || moments > 400 {
-				t.Fatalf("there are %d moments", moments)
+				t.Fatalf("there are %d moments; want at least 30 and at most 400", moments)
 			}
 			chosen := rand.New(rand.NewPCG(14, 5)).Perm(moments)
 			if os.Getenv("PARLEY_SWEEP") != "all" {

@@ -88,7 +88,7 @@ func TestRedisIsSlow(t *testing.T) {
 	wantsProbe(t, d.Base, http.StatusOK, "ready, with limits: Redis can't be reached")
 	for _, once := range []string{"can't announce a turn", "can't follow answers", "redis: unreachable", "redis: budgets are no longer shared", "redis: can't check the claimed turns"} {
 		if n := d.count(before, once); n > 1 {
-			t.Errorf("the log says %q %d times", once, n)
+			t.Errorf("the log says %q %d times; want at most 1", once, n)
 		}
 	}
 
@@ -159,7 +159,7 @@ func TestPostgresIsReadOnly(t *testing.T) {
 	d.ask(conversation, "afterwards")
 	d.wantConversation(conversation, "before", "afterwards")
 	if n := d.count(begun, once); n != 1 {
-		t.Errorf("the log says %q %d times", once, n)
+		t.Errorf("the log says %q %d times; want 1", once, n)
 	}
 	d.waitUntil("the end in the log", func() bool { return d.count(begun, "the store answers again") == 1 })
 }

@@ -32,7 +32,7 @@ func TestDemoInEachForm(t *testing.T) {
 							tokens++
 						}
 						if strings.Contains(f.Raw, "<response") || strings.Contains(f.Raw, "I am a demo and don't think") {
-							t.Errorf("a frame shows %s", f.Raw)
+							t.Errorf(`a frame shows %s; want it without "<response" and it without "I am a demo and don't think"`, f.Raw)
 						}
 					}
 					got := *frames[len(frames)-1].FullText
@@ -42,7 +42,7 @@ func TestDemoInEachForm(t *testing.T) {
 						}
 					}
 					if tokens < 5 {
-						t.Errorf("%q is answered in %d pieces", text, tokens)
+						t.Errorf("%q is answered in %d pieces; want at least 5", text, tokens)
 					}
 				}
 				says("Hello\nthere", "I'm the **demo model**", "> Hello\n> there", "This is your first message")
@@ -56,7 +56,7 @@ func TestDemoInEachForm(t *testing.T) {
 				time.Sleep(time.Second) // to read it
 				s.readAll(s.send(c, "two", "2"))
 				if got := *s.readAll(st).FullText; !strings.Contains(got, "Now playing: **So What**") || strings.Contains(got, "Which one?") {
-					t.Errorf("what was chosen is answered with %q", got)
+					t.Errorf(`what was chosen is answered with %q; want it to contain "Now playing: **So What**" and it without "Which one?"`, got)
 				}
 			})
 		})

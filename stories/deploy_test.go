@@ -38,7 +38,7 @@ func TestChatDeployDuringARefusal(t *testing.T) {
 					recovered := refuse(c)
 					c.Pass(15 * time.Second)
 					if own := connectortest.BotTexts(c, c.ada); len(own) > 0 {
-						t.Fatalf("people read %q", own)
+						t.Fatalf("people read %q; want none", own)
 					}
 					c.shutdown()
 					recovered()

@@ -46,7 +46,7 @@ func TestDiscordReconnects(t *testing.T) {
 				c.wantShown(bob, "You said: Hi", "You said: Are you there?")
 				c.wantModelCalls(3)
 				if n := w.Fake.Sessions(); n != 1 {
-					t.Errorf("%d sessions", n)
+					t.Errorf("%d sessions; want 1", n)
 				}
 			})
 		})
@@ -61,7 +61,7 @@ func TestDiscordPingsNobody(t *testing.T) {
 		c.Mention(connectortest.Bob, c.group, "shout")
 		c.WaitIdle()
 		if own := connectortest.BotTexts(c, c.group); len(own) != 1 {
-			t.Errorf("people read %q", own)
+			t.Errorf("people read %q; want 1", own)
 		}
 	})
 }

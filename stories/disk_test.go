@@ -48,16 +48,16 @@ func TestStartOnAFullDisk(t *testing.T) {
 			time.Sleep(time.Minute)
 			synctest.Wait()
 			if code, text := s.readyz(); code != http.StatusServiceUnavailable || !strings.Contains(text, "the disk is full") {
-				t.Errorf("/readyz says %d %q", code, text)
+				t.Errorf(`/readyz says %d %q; want %d and it to contain "the disk is full"`, code, text, http.StatusServiceUnavailable)
 			}
 		}
 		if n := strings.Count(s.Logged.String(), "the store can't be opened; waiting"); n != 1 {
-			t.Errorf("in five minutes the log told it %d times", n)
+			t.Errorf("in five minutes the log told it %d times; want 1", n)
 		}
 		full.Store(false)
 		<-started
 		if code, text := s.readyz(); code != http.StatusOK {
-			t.Errorf("with space /readyz says %d %q", code, text)
+			t.Errorf("with space /readyz says %d %q; want %d", code, text, http.StatusOK)
 		}
 		s.readAll(s.send(id, "k2", "hello again"))
 	})

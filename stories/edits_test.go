@@ -21,7 +21,7 @@ func TestEditedQuestion(t *testing.T) {
 		}
 		c.wantModelCalls(3)
 		if n := len(c.Messages(c.ada)); n != 2 {
-			t.Errorf("there are %d messages", n)
+			t.Errorf("there are %d messages; want 2", n)
 		}
 	})
 }

@@ -50,7 +50,7 @@ func TestForgottenIsGone(t *testing.T) {
 						t.Errorf("the store still holds it %d times", n)
 					}
 					if lines, err := s.browser.Reload(s.Context(), other); err != nil || len(lines) != 2 {
-						t.Errorf("the other conversation is %+v, %v", lines, err)
+						t.Errorf("the other conversation is %+v, %v; want 2", lines, err)
 					}
 					s.checks = append(s.checks, func(e *sim.Evidence) []string {
 						e.Seen, e.Accepted = nil, nil

@@ -94,7 +94,7 @@ func TestCommandsTakeNoPlace(t *testing.T) {
 		c.Pass(3 * time.Minute)
 		for _, in := range []connectortest.Room{c.ada, c.group, c.Direct(connectortest.Bob)} {
 			if own := connectortest.BotTexts(c, in); own[len(own)-1] != "Done." {
-				c.Errorf("the last answer is %q", own[len(own)-1])
+				c.Errorf(`the last answer is %q; want "Done."`, own[len(own)-1])
 			}
 		}
 	})

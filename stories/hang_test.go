@@ -72,7 +72,7 @@ func TestServersHang(t *testing.T) {
 	}
 	for _, once := range []string{"can't announce a turn", "redis: unreachable", "redis: connected again", "can't renew the process lease", "the store answers again"} {
 		if n := strings.Count(h.Logged.String(), once); n != 1 {
-			t.Errorf("the log says %q %d times", once, n)
+			t.Errorf("the log says %q %d times; want 1", once, n)
 		}
 	}
 	if n := strings.Count(h.Logged.String(), "can't follow answers"); n > 1 { // or not at all, if both answers were over before that was known

@@ -238,7 +238,7 @@ func (s *harness) send(conversation, key, text string) *sim.Stream {
 	st, err := s.browser.Send(s.Context(), conversation, key, text)
 	s.Must(err)
 	if st.Status != http.StatusOK {
-		s.Fatalf("send %q: %d %s", text, st.Status, st.Body)
+		s.Fatalf("send %q: %d %s; want %d", text, st.Status, st.Body, http.StatusOK)
 	}
 	return st
 }

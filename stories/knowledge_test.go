@@ -71,6 +71,6 @@ func TestKnowledgeOfAPage(t *testing.T) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	if got != "Only guide dogs (faq.html)." {
-		t.Errorf("the answer is %q", got)
+		t.Errorf(`the answer is %q; want "Only guide dogs (faq.html)."`, got)
 	}
 }

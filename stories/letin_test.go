@@ -47,7 +47,7 @@ func TestOwnerIsAsked(t *testing.T) {
 		}
 		w.Press(connectortest.Ada, c.ada, 0)
 		if said := c.lastReply(connectortest.Eve); said != "My owner approved you. You can talk to me now." {
-			c.Errorf("Eve reads %q", said)
+			c.Errorf(`Eve reads %q; want "My owner approved you. You can talk to me now."`, said)
 		}
 		if said := c.lastReply(connectortest.Ada); !strings.Contains(said, "Approve") || !strings.Contains(said, "can now talk to me") || len(w.Buttons(c.ada)) != 0 {
 			c.Errorf("Ada reads %q", said)
@@ -55,7 +55,7 @@ func TestOwnerIsAsked(t *testing.T) {
 		c.wantModelCalls(1)
 		c.Say(connectortest.Eve, c.Direct(connectortest.Eve), "And now?")
 		if said := c.lastReply(connectortest.Eve); said != "You said: And now?" {
-			c.Errorf("Eve reads %q", said)
+			c.Errorf(`Eve reads %q; want "You said: And now?"`, said)
 		}
 	})
 }
@@ -73,7 +73,7 @@ func TestOwnerSaysNo(t *testing.T) {
 			c.Errorf("Eve reads %q", connectortest.BotTexts(c, c.Direct(connectortest.Eve)))
 		}
 		if n := strings.Count(strings.Join(connectortest.BotTexts(c, c.ada), "\n"), "Approve?"); n != 1 {
-			c.Errorf("the owner was asked %d times", n)
+			c.Errorf("the owner was asked %d times; want 1", n)
 		}
 	})
 }
@@ -91,7 +91,7 @@ func TestCrashBetweenPressAndLetIn(t *testing.T) {
 			c.passRestarting(f, 2*time.Minute)
 			c.crashPoint.Store(nil)
 			if n := f.moments(); n < 6 {
-				c.Errorf("there were %d moments", n)
+				c.Errorf("there were %d moments; want at least 6", n)
 			}
 			told := 0
 			for _, text := range connectortest.BotTexts(c, c.Direct(connectortest.Eve)) {
@@ -100,11 +100,11 @@ func TestCrashBetweenPressAndLetIn(t *testing.T) {
 				}
 			}
 			if told != 1 {
-				c.Errorf("death at moment %d: Eve was told %d times: %q", at, told, connectortest.BotTexts(c, c.Direct(connectortest.Eve)))
+				c.Errorf("death at moment %d: Eve was told %d times: %q; want 1", at, told, connectortest.BotTexts(c, c.Direct(connectortest.Eve)))
 			}
 			c.Say(connectortest.Eve, c.Direct(connectortest.Eve), "And now?")
 			if said := c.lastReply(connectortest.Eve); said != "You said: And now?" {
-				c.Errorf("death at moment %d: Eve reads %q", at, said)
+				c.Errorf(`death at moment %d: Eve reads %q; want "You said: And now?"`, at, said)
 			}
 		})
 	}

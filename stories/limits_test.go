@@ -88,7 +88,7 @@ func TestDayIsSpent(t *testing.T) {
 			t.Errorf("the second reads %v", done.FullText)
 		}
 		if asked := len(s.model.Requests()); asked != 1 {
-			t.Errorf("the model was asked %d times", asked)
+			t.Errorf("the model was asked %d times; want 1", asked)
 		}
 	})
 }

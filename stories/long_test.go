@@ -34,7 +34,7 @@ func TestLongAnswerEndsInAFile(t *testing.T) {
 				t.Fatalf("there are %d messages", len(own))
 			}
 			if !strings.Contains(own[8].Text, "The rest of this answer is in the file rest-of-answer.md below.") {
-				t.Errorf("the last text is %q", own[8].Text)
+				t.Errorf(`the last text is %q; want it to contain "The rest of this answer is in the file rest-of-answer.md below."`, own[8].Text)
 			}
 			if f := own[9].Files[0]; f.Name != "rest-of-answer.md" || !strings.HasSuffix(text, strings.TrimSpace(string(f.Data))) || len(f.Data) < len(text)/2 {
 				t.Errorf("the file is %s with %d bytes", f.Name, len(f.Data))

@@ -21,7 +21,7 @@ func TestLoopback(t *testing.T) {
 			s.Say(connectortest.Ada, s.place, "Tell me")
 			s.waitUntil("the answer is complete", func() bool { return slices.Equal(connectortest.BotTexts(s, s.place), []string{fox + " The end."}) })
 			if n := len(s.Messages(s.place)[1].Versions); n != 2 {
-				t.Errorf("it was shown in %d steps", n)
+				t.Errorf("it was shown in %d steps; want 2", n)
 			}
 		})
 	}

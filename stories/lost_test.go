@@ -107,12 +107,12 @@ func TestRedisLosesEverything(t *testing.T) {
 				t.Errorf("the older answer ends with %+v, %v", events, err)
 			}
 			if _, err := newer.All(); err != nil || newer.Text() != "You said: newer" {
-				t.Errorf("the newer message is answered with %q, %v", newer.Text(), err)
+				t.Errorf(`the newer message is answered with %q, %v; want "You said: newer"`, newer.Text(), err)
 			}
 			release()
 			for _, s := range []*sim.Stream{here, there} {
 				if _, err := s.All(); err != nil || s.Text() != whole {
-					t.Errorf("a reader sees %q, %v", s.Text(), err)
+					t.Errorf("a reader sees %q, %v; want %q", s.Text(), err, whole)
 				}
 			}
 			r.waitUntil("the whole answer on Telegram", func() bool { return slices.Equal(r.answers(), []string{whole}) })
@@ -124,7 +124,7 @@ func TestRedisLosesEverything(t *testing.T) {
 			release()
 			for _, s := range []*sim.Stream{here, there} {
 				if _, err := s.All(); err != nil || s.Text() != whole {
-					t.Errorf("a reader sees %q, %v", s.Text(), err)
+					t.Errorf("a reader sees %q, %v; want %q", s.Text(), err, whole)
 				}
 			}
 			r.telegram.Say(r.chat, r.user, "newer, on Telegram")

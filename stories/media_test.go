@@ -66,16 +66,16 @@ func TestPhotoIsDescribed(t *testing.T) {
 		c.SendFile(connectortest.Ada, c.ada, "What colour is it?", photo())
 		c.wantShown(c.ada, "It is red.")
 		if told := c.lastPromptText(); !strings.Contains(told, "What colour is it?") || !strings.Contains(told, "A red square.") {
-			c.Errorf("the model was told %q", told)
+			c.Errorf(`the model was told %q; want it to contain "What colour is it?" and it to contain "A red square."`, told)
 		}
 		c.Say(connectortest.Ada, c.ada, "And now?")
 		c.wantShown(c.ada, "It is red.", "Still red.")
 		if told := c.lastPromptText(); !strings.Contains(told, "A square]\n  A red square.\n  There is something red.") {
-			c.Errorf("later the model was told %q", told)
+			c.Errorf(`later the model was told %q; want it to contain "A square]\n  A red square.\n  There is something red."`, told)
 		}
 		looks := c.requestsTo(eyes)
 		if len(looks) != 1 {
-			c.Fatalf("the picture was looked at %d times", len(looks))
+			c.Fatalf("the picture was looked at %d times; want 1", len(looks))
 		}
 		parts := looks[0].Messages[0].Parts
 		if len(parts) != 2 || !strings.Contains(parts[0].Text, "asked: What colour is it?") || !strings.HasPrefix(parts[1].ImageURL.URL, "data:image/png;base64,") {
@@ -104,7 +104,7 @@ func TestPictureOfAKnownModel(t *testing.T) {
 				conv := s.newConversation()
 				path := "/api/conversations/" + conv
 				if status, reply := s.request(http.MethodPost, path+"/files?clientFileId=f1&name=a.png", "image/png", modelfake.Picture(4, 3)); status != c.status {
-					s.Fatalf("%d %s", status, reply)
+					s.Fatalf("%d %s; want %d", status, reply, c.status)
 				}
 				if c.status != http.StatusCreated {
 					return
@@ -152,12 +152,12 @@ func TestDocumentIsRead(t *testing.T) {
 		c.SendFile(connectortest.Ada, c.group, "Sum it up", connectortest.File{Name: "plan.md", Type: "text/markdown", Data: []byte("Buy tea.")})
 		c.WaitIdle()
 		if told := c.lastPromptText(); !strings.Contains(told, "Buy tea.") || !strings.Contains(told, "plan.md") {
-			c.Errorf("the model was told %q", told)
+			c.Errorf(`the model was told %q; want it to contain "Buy tea." and it to contain "plan.md"`, told)
 		}
 		c.Mention(connectortest.Ada, c.group, "And again?")
 		c.WaitIdle()
 		if told := c.lastPromptText(); !strings.Contains(told, "Buy tea.") {
-			c.Errorf("later the model was told %q", told)
+			c.Errorf(`later the model was told %q; want it to contain "Buy tea."`, told)
 		}
 	})
 }
@@ -198,7 +198,7 @@ func TestVoiceIsHeard(t *testing.T) {
 		c.Say(connectortest.Ada, c.ada, "Bye")
 		c.wantShown(c.ada, "You said: How are you?", "You said: Bye")
 		if told := c.lastPromptText(); !strings.Contains(told, "How are you?") || strings.Contains(told, "Voice message") {
-			c.Errorf("later the model was told %q", told)
+			c.Errorf(`later the model was told %q; want it to contain "How are you?" and it without "Voice message"`, told)
 		}
 	})
 }
@@ -217,10 +217,10 @@ func TestUnreadFileFailsNoTurn(t *testing.T) {
 				c.Pass(2 * time.Minute)
 				c.WaitIdle()
 				if told := c.lastPromptText(); !strings.Contains(told, "See this") || !strings.Contains(told, name) {
-					c.Errorf("the model was told %q", told)
+					c.Errorf(`the model was told %q; want it to contain "See this" and it to contain %q`, told, name)
 				}
 				if n := len(c.requestsTo(eyes)); n != 0 {
-					c.Errorf("%d looks at nothing", n)
+					c.Errorf("%d looks at nothing; want none", n)
 				}
 				c.ClearFaults()
 			})
@@ -249,7 +249,7 @@ func TestBombIsRefused(t *testing.T) {
 				c.SendFile(connectortest.Ada, c.ada, "See this", connectortest.File{Name: "small.png", Type: "image/png", Data: bomb()})
 				c.WaitIdle()
 				if told := c.lastPromptText(); !strings.Contains(told, "See this") {
-					c.Errorf("the model was told %q", told)
+					c.Errorf(`the model was told %q; want it to contain "See this"`, told)
 				}
 				for _, r := range c.model.Requests() {
 					if strings.Contains(string(r.Raw), "data:image") {
@@ -272,7 +272,7 @@ func TestFileIsReadAfterCrash(t *testing.T) {
 		c.Pass(2 * time.Minute)
 		c.WaitIdle()
 		if told := c.lastPromptText(); !strings.Contains(told, "Buy tea.") {
-			c.Errorf("the model was told %q", told)
+			c.Errorf(`the model was told %q; want it to contain "Buy tea."`, told)
 		}
 		c.ClearFaults()
 	})

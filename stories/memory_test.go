@@ -23,7 +23,7 @@ func TestForgetByReply(t *testing.T) {
 		c.Say(connectortest.Ada, c.ada, "And now?")
 		c.Pass(time.Minute)
 		if p := c.modelRequest(1); strings.Contains(p, "swordfish") {
-			c.Errorf("the prompt is %s", p)
+			c.Errorf(`the prompt is %s; want it without "swordfish"`, p)
 		}
 		c.checks = append(c.checks, func(e *sim.Evidence) []string { // the answer stays in the chat, as its reply says
 			e.Seen = slices.DeleteFunc(e.Seen, func(s sim.Sight) bool { return strings.Contains(s.Text, "swordfish") })

@@ -107,7 +107,7 @@ func (r mcpServers) onPlatform(folder, name string) {
 	r.Say(connectortest.Ada, r.place, "Which tea is there?")
 	r.waitShown("There is Assam.")
 	if !strings.Contains(r.lastPromptText(), "Assam is in stock.") {
-		r.Errorf("the model is told %s", r.lastPromptText())
+		r.Errorf(`the model is told %s; want it to contain "Assam is in stock."`, r.lastPromptText())
 	}
 	written := filepath.Join(folder, name+".txt")
 	r.script("files__write_file", `{"path":"`+written+`","content":"milk"}`, "It is written down.")
@@ -129,13 +129,13 @@ func (r mcpServers) onPlatform(folder, name string) {
 	r.Say(connectortest.Ada, r.place, "What do you see?")
 	r.waitShown("That is my environment.")
 	if strings.Contains(r.lastPromptText(), "must-not-be-seen") || !strings.Contains(r.lastPromptText(), "PATH") {
-		r.Errorf("the server sees %s", r.lastPromptText())
+		r.Errorf(`the server sees %s; want it without "must-not-be-seen" and it to contain "PATH"`, r.lastPromptText())
 	}
 	r.model.Queue(modelfake.Script{modelfake.Text("It rains there.")})
 	r.Say(connectortest.Ada, r.place, "/args_prompt Oslo")
 	r.waitShown("It rains there.")
 	if !strings.Contains(r.lastPromptText(), "weather in Oslo?") {
-		r.Errorf("the model is told %s", r.lastPromptText())
+		r.Errorf(`the model is told %s; want it to contain "weather in Oslo?"`, r.lastPromptText())
 	}
 	r.Say(connectortest.Ada, r.place, "/help")
 	r.waitShown("/args_prompt city [state]")
@@ -150,7 +150,7 @@ func (r mcpServers) onTheWeb(base, folder, name string) {
 	s, err := b.Send(r.Context(), conversation, "a", "What is 19 + 23?")
 	r.Must(err)
 	if _, err := s.All(); err != nil || !strings.Contains(s.Text(), "It is 42.") || !strings.Contains(r.lastPromptText(), "The sum of 19 and 23 is 42") {
-		r.Errorf("%q, %v; the model is told %s", s.Text(), err, r.lastPromptText())
+		r.Errorf(`%q, %v; the model is told %s; want it to contain "It is 42." and it to contain "The sum of 19 and 23 is 42"`, s.Text(), err, r.lastPromptText())
 	}
 	visited := filepath.Join(folder, name+"-web.txt")
 	r.script("files__write_file", `{"path":"`+visited+`","content":"ham"}`, "Noted for you.")
@@ -158,7 +158,7 @@ func (r mcpServers) onTheWeb(base, folder, name string) {
 	r.Must(err)
 	r.approve()
 	if _, err := s.All(); err != nil || !strings.Contains(s.Text(), "Noted for you.") {
-		r.Errorf("%q, %v", s.Text(), err)
+		r.Errorf(`%q, %v; want it to contain "Noted for you."`, s.Text(), err)
 	}
 	if data, _ := os.ReadFile(visited); string(data) != "ham" {
 		r.Errorf("the file holds %q", data)

@@ -91,12 +91,12 @@ func TestOwnerOnTheWebAlone(t *testing.T) {
 			s.Errorf("a visitor who knows the conversation approves: %d", status)
 		}
 		if status := press(owner.HTTP); status != http.StatusOK {
-			s.Errorf("the owner approves: %d", status)
+			s.Errorf("the owner approves: %d; want %d", status, http.StatusOK)
 		}
 		s.readUntil(st, "It is ordered.")
 		s.readAll(st)
 		if called.Load() != 1 {
-			s.Errorf("the tool was called %d times", called.Load())
+			s.Errorf("the tool was called %d times; want 1", called.Load())
 		}
 	})
 }

@@ -129,7 +129,7 @@ func TestTelegramRepetitionIsUnheard(t *testing.T) {
 		c.Say(connectortest.Ada, c.ada, "Is it so?")
 		c.WaitIdle()
 		if own := connectortest.BotTexts(c, c.ada); len(own) != 0 {
-			c.Errorf("people read %q", own)
+			c.Errorf("people read %q; want none", own)
 		}
 		c.Say(connectortest.Ada, c.ada, "Are you there?")
 		c.WaitIdle()

@@ -28,7 +28,7 @@ func TestChatHoldOfTwoHours(t *testing.T) {
 				c.Say(connectortest.Bob, bob, "And I?")
 				c.Pass(5 * time.Second)
 				if own := connectortest.BotTexts(c, bob); len(own) != 1 {
-					t.Errorf("meanwhile another reads %q", own)
+					t.Errorf("meanwhile another reads %q; want 1", own)
 				}
 				begun := time.Now()
 				c.wantShown(c.ada, tale)
@@ -79,7 +79,7 @@ func TestChatEditsFailForAMinute(t *testing.T) {
 				}
 				c.Pass(time.Minute)
 				if tried := len(c.Requests()) - before; tried < 3 || tried > 16 { // with those that ask whether the platform works
-					t.Errorf("%d requests in that minute", tried)
+					t.Errorf("%d requests in that minute; want at least 3 and at most 16", tried)
 				}
 				c.ClearFaults()
 				c.wantShown(c.ada, tale)

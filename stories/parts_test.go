@@ -33,10 +33,10 @@ func TestTelegramAlbum(t *testing.T) {
 			c.WaitIdle()
 			c.wantModelCalls(i + 1)
 			if p := c.modelRequest(i); strings.Count(p, "photo.jpg") != 10 {
-				t.Errorf("the prompt holds %d pictures: %s", strings.Count(p, "photo.jpg"), p)
+				t.Errorf("the prompt holds %d pictures: %s; want 10", strings.Count(p, "photo.jpg"), p)
 			}
 			if own := connectortest.BotTexts(c, in); len(own) != 1 {
-				t.Errorf("%s reads %q", in, own)
+				t.Errorf("%s reads %q; want 1", in, own)
 			}
 		}
 	})

@@ -110,14 +110,14 @@ func TestChatCommands(t *testing.T) {
 			c.WaitIdle()
 			own := connectortest.BotTexts(c, c.ada)
 			if last := own[len(own)-1]; !strings.Contains(last, part) {
-				t.Errorf("%s says %q", command, last)
+				t.Errorf("%s says %q; want it to contain %q", command, last, part)
 			}
 		}
 		c.wantModelCalls(1)
 		c.Say(connectortest.Ada, c.ada, "milk?")
 		c.WaitIdle()
 		if p := c.modelRequest(1); strings.Contains(p, "/help") || strings.Contains(p, "Tell which model") {
-			t.Errorf("the prompt is %s", p)
+			t.Errorf(`the prompt is %s; want it without "/help" and it without "Tell which model"`, p)
 		}
 	})
 }
@@ -134,7 +134,7 @@ func TestChatRetry(t *testing.T) {
 		c.Say(connectortest.Ada, c.ada, "why?")
 		c.WaitIdle()
 		if p := c.modelRequest(2); strings.Contains(p, "You said:") || !strings.Contains(p, "Coffee.") {
-			t.Errorf("the prompt is %s", p)
+			t.Errorf(`the prompt is %s; want it without "You said:" and it to contain "Coffee."`, p)
 		}
 	})
 }

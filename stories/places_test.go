@@ -29,7 +29,7 @@ func TestTelegramMigrationIsForEver(t *testing.T) {
 		c.Mention(connectortest.Ada, c.group, "what is her name?")
 		c.WaitIdle()
 		if p := c.modelRequest(1); !strings.Contains(p, "Minka") {
-			t.Errorf("the room forgot: %s", p)
+			t.Errorf(`the room forgot: %s; want it to contain "Minka"`, p)
 		}
 	})
 }
@@ -67,7 +67,7 @@ func TestPostInAFeed(t *testing.T) {
 			t.Errorf("posted is %q", got)
 		}
 		if p := c.modelRequest(1); !strings.Contains(p, "It is about: tea") || strings.Contains(p, "darling") {
-			t.Errorf("who writes the post is told %s", p)
+			t.Errorf(`who writes the post is told %s; want it to contain "It is about: tea" and it without "darling"`, p)
 		}
 	})
 }
@@ -112,7 +112,7 @@ func TestPostWithoutTheRight(t *testing.T) {
 			}
 		}
 		if want := []string{"sendMessage: Bad Request: need administrator rights in the channel chat"}; !slices.Equal(tried, want) {
-			t.Errorf("it tried %q", tried)
+			t.Errorf("it tried %q; want %q", tried, want)
 		}
 	})
 }

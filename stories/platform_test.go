@@ -34,12 +34,12 @@ func TestChatAnswer(t *testing.T) {
 		c.wantShown(c.ada, tale)
 		m := c.Messages(c.ada)[1]
 		if n := len(m.Versions); n < 3 || n > 12 {
-			t.Errorf("it was shown in %d steps", n)
+			t.Errorf("it was shown in %d steps; want at least 3 and at most 12", n)
 		}
 		c.Say(connectortest.Ada, c.ada, "And now?")
 		c.wantShown(c.ada, tale, "You said: And now?")
 		if p := c.modelRequest(1); !strings.Contains(p, "Tell me a tale") || !strings.Contains(p, "Once upon a time") {
-			t.Errorf("the second prompt is %s", p)
+			t.Errorf(`the second prompt is %s; want it to contain "Tell me a tale" and it to contain "Once upon a time"`, p)
 		}
 	})
 }
@@ -78,7 +78,7 @@ func TestChatStranger(t *testing.T) {
 		c.Pass(time.Minute)
 		c.WaitIdle()
 		if own := connectortest.BotTexts(c, eve); len(own) != 1 {
-			t.Errorf("then a stranger reads %q", own)
+			t.Errorf("then a stranger reads %q; want 1", own)
 		}
 		c.wantShown(c.group)
 		c.wantModelCalls(0)
@@ -100,7 +100,7 @@ func TestChatBots(t *testing.T) {
 		c.Pass(time.Minute)
 		c.wantModelCalls(0)
 		if n := len(c.Requests()); n != 0 {
-			t.Errorf("bots cause %d requests", n)
+			t.Errorf("bots cause %d requests; want none", n)
 		}
 	})
 }
@@ -151,7 +151,7 @@ func TestChatSuperseded(t *testing.T) {
 		}
 		c.wantBelow(c.ada, "Question D", "Answer D")
 		if p := c.modelRequest(3); !strings.Contains(p, "Question C") || !strings.Contains(p, "quick brown fox") {
-			t.Errorf("the prompt is %s", p)
+			t.Errorf(`the prompt is %s; want it to contain "Question C" and it to contain "quick brown fox"`, p)
 		}
 	})
 }
@@ -394,7 +394,7 @@ func TestChatRemoved(t *testing.T) {
 				c.Remove(c.ada, c.Messages(c.ada)[1])
 				c.WaitIdle()
 				if own := connectortest.BotTexts(c, c.ada); len(own) > 0 {
-					t.Errorf("people read %q", own)
+					t.Errorf("people read %q; want none", own)
 				}
 				posts := 0
 				for _, q := range c.Requests() {
@@ -403,7 +403,7 @@ func TestChatRemoved(t *testing.T) {
 					}
 				}
 				if posts != 1 {
-					t.Errorf("it was posted %d times", posts)
+					t.Errorf("it was posted %d times; want 1", posts)
 				}
 				run, err := c.Store.Run(c.Context(), chat.RunID(c.rooms()[0])+"#1")
 				c.Must(err)

@@ -373,7 +373,7 @@ func take(t *testing.T, paths []path, edit func(*config.Config), text string) ma
 	onPlatform(t, platforms()[0], edit, func(c *chatHarness) {
 		connectortest.Serve(c.T, c.listen("shop.test:80"), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path != "/LIST" {
-				t.Errorf("%s is called", r.URL.Path)
+				t.Errorf(`%s is called; want "/LIST"`, r.URL.Path)
 			}
 			w.Header().Set("Content-Type", "application/json")
 			_ = json.NewEncoder(w).Encode(map[string]string{"result": text})

@@ -98,7 +98,7 @@ func TestAnsweredOnceOnPostgres(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := s.All(); err != nil || s.Text() != "You said: hello" {
-		t.Errorf("answered with %q, %v", s.Text(), err)
+		t.Errorf(`answered with %q, %v; want "You said: hello"`, s.Text(), err)
 	}
 	store, err := backends.Open(t.Context(), cfg.Store.Reveal(), backends.Options{Guest: true})
 	if err != nil {
@@ -107,7 +107,7 @@ func TestAnsweredOnceOnPostgres(t *testing.T) {
 	defer store.Close()
 	rooms, err := store.OpenRooms(t.Context())
 	if err != nil || len(rooms) != 0 {
-		t.Errorf("there are open rooms: %v, %v", rooms, err)
+		t.Errorf("there are open rooms: %v, %v; want none", rooms, err)
 	}
 }
 
@@ -160,7 +160,7 @@ func TestPostgresAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := s.All(); err != nil || s.Text() != "You said: hello" {
-		t.Errorf("answered with %q, %v", s.Text(), err)
+		t.Errorf(`answered with %q, %v; want "You said: hello"`, s.Text(), err)
 	}
 	end()
 	server.Kill()

@@ -143,7 +143,7 @@ func TestProgressOnThePage(t *testing.T) {
 			t.Fatalf("a reload shows %+v", lines)
 		}
 		if diff := cmp.Diff([]string{settling, playing}, lines[1].History); diff != "" {
-			t.Errorf("the trail of a reload: %s", diff)
+			t.Errorf("the trail of a reload: %s; want none", diff)
 		}
 		if len(lines[1].Tools) != 1 || string(lines[1].Tools[0]) != want[10] {
 			t.Errorf("the calls of a reload: %s, want %s", lines[1].Tools, want[10])
@@ -152,7 +152,7 @@ func TestProgressOnThePage(t *testing.T) {
 		s.readAll(s.send(id, "k2", "Thanks"))
 		prompt := string(s.model.Requests()[2].Raw)
 		if n := strings.Count(prompt, "Now playing"); n != 1 || strings.Contains(prompt, "Setting up") {
-			t.Errorf("the next prompt tells %d times what plays: %s", n, prompt)
+			t.Errorf(`the next prompt tells %d times what plays: %s; want 1 and it without "Setting up"`, n, prompt)
 		}
 	})
 }
@@ -233,7 +233,7 @@ func TestEndingsWithoutAChat(t *testing.T) {
 				open, err := c.Store.OpenRuns(c.Context(), room)
 				c.Must(err)
 				if len(open) > 0 {
-					c.Fatalf("there is work left: %+v", open)
+					c.Fatalf("there is work left: %+v; want none", open)
 				}
 				said, err := c.Store.Recent(c.Context(), room, chat.Said, 0, 1)
 				c.Must(err)
@@ -284,7 +284,7 @@ func TestCallsEndOnThePage(t *testing.T) {
 					}
 				}
 				if ends != 1 {
-					t.Errorf("the call ended %d times: %v", ends, rest)
+					t.Errorf("the call ended %d times: %v; want 1", ends, rest)
 				}
 			})
 		})
@@ -308,7 +308,7 @@ func TestTextIsNeverMerged(t *testing.T) {
 		withGateway(t, nil, func(s *harness) {
 			s.model.Queue(script)
 			if end := s.readAll(s.send(s.newConversation(), "k", "Go")); *end.FullText != want {
-				t.Errorf("%q became %q", pieces, *end.FullText)
+				t.Errorf("%q became %q; want %q", pieces, *end.FullText, want)
 			}
 		})
 	}

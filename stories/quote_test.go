@@ -95,7 +95,7 @@ func TestChatQuoteIsDenied(t *testing.T) {
 				c.Pass(time.Minute)
 				c.WaitIdle()
 				if got := w.Buttons(c.group); len(got) > 0 {
-					t.Errorf("the buttons are %q", got)
+					t.Errorf("the buttons are %q; want none", got)
 				}
 				if c.isSilent() {
 					t.Error("the call was made without a confirmation; want it not made")

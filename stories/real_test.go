@@ -84,7 +84,7 @@ func TestSecondMessageThroughRedis(t *testing.T) {
 	<-asked
 	second := send("b", "B")
 	if _, err := second.All(); err != nil || second.Text() != "You said: B" {
-		t.Errorf("B is answered with %q, %v", second.Text(), err)
+		t.Errorf(`B is answered with %q, %v; want "You said: B"`, second.Text(), err)
 	}
 	if events, err := first.All(); err != nil || events[len(events)-1].NoResponse != "superseded" {
 		t.Errorf("A ended with %v, %v", events, err)

@@ -84,17 +84,17 @@ func longConversation(t *testing.T, address string, recall config.Recall, fact s
 	ask(other, "Hello")
 	indexed(t, kept, id, recall)
 	if got := ask(id, question); got != "Miso, of course." {
-		t.Errorf("the answer is %q", got)
+		t.Errorf(`the answer is %q; want "Miso, of course."`, got)
 	}
 	if got := ask(other, question); got != "I see." {
-		t.Errorf("in another conversation the answer is %q", got)
+		t.Errorf(`in another conversation the answer is %q; want "I see."`, got)
 	}
 	end()
 	cfg.Agent.Recall = config.RecallOff
 	g, end = startGateway(t, cfg, parley.Env{})
 	b.Base = "http://" + g.Addr().String()
 	if got := ask(id, question); got != "I see." {
-		t.Errorf("without recall the answer is %q", got)
+		t.Errorf(`without recall the answer is %q; want "I see."`, got)
 	}
 }
 
@@ -139,7 +139,7 @@ func TestPromptsRepeatTheirBeginning(t *testing.T) {
 		}
 		all := s.model.Requests()
 		if len(all) != turns {
-			t.Fatalf("there are %d requests", len(all))
+			t.Fatalf("there are %d requests; want %d", len(all), turns)
 		}
 		repeats, recalled := 0, 0
 		for i := 1; i < len(all); i++ {

@@ -41,7 +41,7 @@ func TestReminderIsSentOnce(t *testing.T) {
 		c.start()
 		c.Pass(50 * time.Minute)
 		if got := c.reminders(c.ada); len(got) != 0 {
-			c.Fatalf("before its time she reads %q", got)
+			c.Fatalf("before its time she reads %q; want none", got)
 		}
 		c.Pass(10 * time.Minute)
 		if got := c.reminders(c.ada); !slices.Equal(got, []string{"⏰ call mum"}) {
@@ -55,7 +55,7 @@ func TestReminderIsSentOnce(t *testing.T) {
 			c.Errorf("the group reads %q", got)
 		}
 		if got := c.reminders(c.ada); len(got) != 1 {
-			c.Errorf("after that she reads %q", got)
+			c.Errorf("after that she reads %q; want 1", got)
 		}
 		c.Say(connectortest.Ada, c.ada, "/reminders")
 		c.Pass(time.Minute)
@@ -79,7 +79,7 @@ func TestReminderAndACrash(t *testing.T) {
 			c.passRestarting(f, 20*time.Minute)
 			c.crashPoint.Store(nil)
 			if n := f.moments(); n < 8 {
-				c.Errorf("there were %d moments", n)
+				c.Errorf("there were %d moments; want at least 8", n)
 			}
 			all := c.reminders(c.ada)
 			unmarked := slices.DeleteFunc(slices.Clone(all), func(text string) bool { return strings.HasSuffix(text, progressive.Repetition) })
@@ -102,7 +102,7 @@ func TestReminders(t *testing.T) {
 		late := time.Date(now.Year(), now.Month(), now.Day(), 23, 0, 0, 0, time.UTC)
 		c.setReminder(connectortest.Ada, c.group, fmt.Sprintf(`{"text":"sleep","at":%q,"repeat":"hourly"}`, late.Format("2006-01-02T15:04")))
 		if got := c.modelRequest(1); !strings.Contains(got, "quiet hours, so it will be sent at 23:30") {
-			c.Errorf("the model reads %s", got)
+			c.Errorf(`the model reads %s; want it to contain "quiet hours, so it will be sent at 23:30"`, got)
 		}
 		c.setReminder(connectortest.Ada, c.group, `{"text":"tea","in_minutes":6000}`)
 		list := func(who connectortest.User, command string) string {
@@ -112,20 +112,20 @@ func TestReminders(t *testing.T) {
 			return own[len(own)-1]
 		}
 		if got := list(connectortest.Ada, "/reminders"); !strings.Contains(got, "23:00 UTC: sleep (hourly)") || !strings.Contains(got, "2. ") {
-			c.Errorf("her list is %q", got)
+			c.Errorf(`her list is %q; want it to contain "23:00 UTC: sleep (hourly)" and it to contain "2. "`, got)
 		}
 		if got := list(connectortest.Bob, "/reminders"); got != "You have no reminders here." {
-			c.Errorf("his list is %q", got)
+			c.Errorf(`his list is %q; want "You have no reminders here."`, got)
 		}
 		if got := list(connectortest.Bob, "/reminders cancel 1"); !strings.HasPrefix(got, "There is no reminder with this number.") {
-			c.Errorf("he cancels: %q", got)
+			c.Errorf(`he cancels: %q; want it to begin with "There is no reminder with this number."`, got)
 		}
 		if got := list(connectortest.Ada, "/reminders cancel 2"); got != "Cancelled: tea" {
-			c.Errorf("she cancels: %q", got)
+			c.Errorf(`she cancels: %q; want "Cancelled: tea"`, got)
 		}
 		c.Pass(time.Until(late.Add(29 * time.Minute)))
 		if got := c.reminders(c.group); len(got) != 0 {
-			c.Errorf("in the quiet hours they read %q", got)
+			c.Errorf("in the quiet hours they read %q; want none", got)
 		}
 		c.Pass(2 * time.Minute)
 		c.Pass(time.Hour)
@@ -148,11 +148,11 @@ func TestReminderAtALimit(t *testing.T) {
 		midnight := time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, time.UTC)
 		c.Pass(time.Until(midnight) - time.Minute)
 		if got := c.reminders(c.ada); len(got) != 0 {
-			c.Errorf("over the limit she reads %q", got)
+			c.Errorf("over the limit she reads %q; want none", got)
 		}
 		c.Pass(2 * time.Minute)
 		if got := c.reminders(c.ada); len(got) != 1 {
-			c.Errorf("the next day she reads %q", got)
+			c.Errorf("the next day she reads %q; want 1", got)
 		}
 	})
 }
@@ -167,7 +167,7 @@ func TestReminderOnTheWeb(t *testing.T) {
 		all, err := s.Store.Recent(s.Context(), s.rooms()[0], chat.Said, 0, 9)
 		s.Must(err)
 		if last := all[len(all)-1].Text; last != "⏰ call mum" {
-			s.Errorf("the last message is %q", last)
+			s.Errorf(`the last message is %q; want "⏰ call mum"`, last)
 		}
 	})
 }

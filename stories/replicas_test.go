@@ -225,7 +225,7 @@ func TestReplicasShareRooms(t *testing.T) {
 	_, err = next.All()
 	r.Must(err)
 	if next.Text() != second {
-		t.Errorf("the newer message is answered with %q", next.Text())
+		t.Errorf("the newer message is answered with %q; want %q", next.Text(), second)
 	}
 }
 
@@ -266,7 +266,7 @@ func TestReplicaDies(t *testing.T) {
 		t.Errorf("before the death the leases were %v, after the takeover they are %v", before, now)
 	}
 	if a := r.answers(); a[0] != answer {
-		t.Errorf("the first answer became %q", a[0])
+		t.Errorf("the first answer became %q; want %q", a[0], answer)
 	}
 }
 

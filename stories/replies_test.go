@@ -64,7 +64,7 @@ func TestReplyToUnheardFile(t *testing.T) {
 					}
 				}
 				if n := len(c.requestsTo(eyes)) + len(c.requestsTo(ears)); n > 1 {
-					t.Errorf("it was read %d times", n)
+					t.Errorf("it was read %d times; want at most 1", n)
 				}
 				c.wantShown(c.group, "I see.", "As before.")
 			})
@@ -164,13 +164,13 @@ func TestDiscordForwards(t *testing.T) {
 			c.Pass(5 * time.Second)
 			c.WaitIdle()
 			if told := c.lastPromptText(); !strings.Contains(told, want) {
-				t.Errorf("the model was told %q", told)
+				t.Errorf("the model was told %q; want it to contain %q", told, want)
 			}
 		}
 		c.Reply(connectortest.Ada, c.group, embed, w.Mentioning("when?"))
 		c.WaitIdle()
 		if told := c.lastPromptText(); !strings.Contains(told, "[In reply to Robot: *Embed:* Release 2 Date: Monday]") {
-			t.Errorf("the model was told %q", told)
+			t.Errorf(`the model was told %q; want it to contain "[In reply to Robot: *Embed:* Release 2 Date: Monday]"`, told)
 		}
 	})
 }
@@ -227,7 +227,7 @@ func TestDiscordOwnRole(t *testing.T) {
 			}
 		}
 		if lookups != 1 {
-			t.Errorf("%d requests for the roles", lookups)
+			t.Errorf("%d requests for the roles; want 1", lookups)
 		}
 	})
 }

@@ -20,7 +20,7 @@ func (s *harness) forgetConversation(id string) {
 	s.Must(err)
 	s.Must(resp.Body.Close())
 	if resp.StatusCode != http.StatusOK {
-		s.Fatalf("to forget is %d", resp.StatusCode)
+		s.Fatalf("to forget is %d; want %d", resp.StatusCode, http.StatusOK)
 	}
 }
 
@@ -53,7 +53,7 @@ func TestResentAfterItWasForgotten(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		if n := len(s.model.Requests()); n != 1 {
-			t.Errorf("the model was asked %d times", n)
+			t.Errorf("the model was asked %d times; want 1", n)
 		}
 		if end := s.readAll(s.send(id, "k2", "Hello")); *end.FullText == "" {
 			t.Errorf("a new message ends with %s", end.Raw)
@@ -84,15 +84,15 @@ func TestRejoiningAtTheLimit(t *testing.T) {
 		st, err := s.browser.Send(s.Context(), c, "m2", "And now?")
 		s.Must(err)
 		if st.Status != http.StatusTooManyRequests {
-			t.Errorf("a new message is answered %d", st.Status)
+			t.Errorf("a new message is answered %d; want %d", st.Status, http.StatusTooManyRequests)
 		}
 		for range 2 {
 			if got := *s.readAll(s.send(c, "m1", "Tell me")).FullText; got != fox {
-				t.Errorf("it ends with %q", got)
+				t.Errorf("it ends with %q; want %q", got, fox)
 			}
 		}
 		if n := len(s.model.Requests()); n != 1 {
-			t.Errorf("the model was asked %d times", n)
+			t.Errorf("the model was asked %d times; want 1", n)
 		}
 	})
 }

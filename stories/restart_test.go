@@ -42,7 +42,7 @@ func TestFirstTextAfterARestart(t *testing.T) {
 					}
 				}
 				if refused > 1 {
-					c.Errorf("%d requests were refused", refused)
+					c.Errorf("%d requests were refused; want at most 1", refused)
 				}
 			})
 		})

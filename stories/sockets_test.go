@@ -91,7 +91,7 @@ func (s *sockets) start(cfg config.Config) {
 			s.Error(err)
 		}
 		if bad := s.Refused(); len(bad) > 0 {
-			s.Errorf("refused: %q", bad)
+			s.Errorf("refused: %q; want none", bad)
 		}
 	})
 	s.waitUntil("the platform is connected", func() bool {

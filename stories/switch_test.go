@@ -31,7 +31,7 @@ func TestSwitchModel(t *testing.T) {
 		c.Pass(time.Minute)
 		lines := c.Messages(c.ada)
 		if last := lines[len(lines)-1].Text; !strings.Contains(last, "answers in this chat.") || len(w.Buttons(c.ada)) != 0 {
-			c.Errorf("it says %q; the buttons are %q", last, w.Buttons(c.ada))
+			c.Errorf(`it says %q; the buttons are %q; want it to contain "answers in this chat." and none`, last, w.Buttons(c.ada))
 		}
 		c.model.Queue(modelfake.Script{modelfake.Text("Hello.")})
 		c.Say(connectortest.Ada, c.ada, "hi")

@@ -92,7 +92,7 @@ func TestMissedSchedules(t *testing.T) {
 		c.shutdown()
 		time.Sleep(4 * time.Hour)
 		if got := connectortest.BotTexts(c, c.group)[before:]; len(got) != 0 {
-			c.Errorf("before a time the group reads %q", got)
+			c.Errorf("before a time the group reads %q; want none", got)
 		}
 		c.start()
 		c.Pass(time.Minute)
@@ -101,7 +101,7 @@ func TestMissedSchedules(t *testing.T) {
 		}
 		c.passUntil(5, 1)
 		if got := connectortest.BotTexts(c, c.group)[before+1:]; len(got) != 2 {
-			c.Errorf("at the next time the group reads %q", got)
+			c.Errorf("at the next time the group reads %q; want 2", got)
 		}
 	})
 }
@@ -120,7 +120,7 @@ func TestSchedulesInQuietHours(t *testing.T) {
 		before := len(connectortest.BotTexts(c, c.group))
 		c.passUntil(2, 59)
 		if got := connectortest.BotTexts(c, c.group)[before:]; len(got) != 0 {
-			c.Errorf("in the quiet hours the group reads %q", got)
+			c.Errorf("in the quiet hours the group reads %q; want none", got)
 		}
 		c.passUntil(3, 10)
 		if got := connectortest.BotTexts(c, c.group)[before:]; !slices.Equal(got, []string{"Waited."}) {

@@ -78,7 +78,7 @@ func TestTelegramMigration(t *testing.T) {
 		c.Mention(connectortest.Bob, c.group, "and now?")
 		c.WaitIdle()
 		if p := c.modelRequest(1); !strings.Contains(p, "Once upon a time") {
-			t.Errorf("the room forgot: %s", p)
+			t.Errorf(`the room forgot: %s; want it to contain "Once upon a time"`, p)
 		}
 	})
 }
@@ -105,14 +105,14 @@ func TestTelegramRevoked(t *testing.T) {
 		made := len(w.Fake.Log())
 		c.Pass(time.Hour)
 		if more := len(w.Fake.Log()) - made; more != 0 {
-			t.Errorf("%d more requests", more)
+			t.Errorf("%d more requests; want none", more)
 		}
 		if !strings.Contains(c.Logged.String(), "@BotFather") {
 			t.Error("the log does not name @BotFather; want a notice")
 		}
 		conv := c.newConversation()
 		if got := *c.readAll(c.send(conv, "m1", "Hi")).FullText; got != "You said: Hi" {
-			t.Errorf("on the web the answer is %q", got)
+			t.Errorf(`on the web the answer is %q; want "You said: Hi"`, got)
 		}
 	})
 }
@@ -215,7 +215,7 @@ func TestTelegramPingsNobody(t *testing.T) {
 		c.Mention(connectortest.Ada, c.group, "again")
 		c.WaitIdle()
 		if n := len(w.Fake.Pings()); n != 0 {
-			t.Errorf("%d people were notified", n)
+			t.Errorf("%d people were notified; want none", n)
 		}
 	})
 }

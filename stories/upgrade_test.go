@@ -29,7 +29,7 @@ func expand(t *testing.T, c *pgx.Conn) {
 	}
 	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil || len(tables) < 20 {
-		t.Fatalf("the tables are %v, %v", tables, err)
+		t.Fatalf("the tables are %v, %v; want at least 20", tables, err)
 	}
 	var all []string
 	for _, table := range tables {

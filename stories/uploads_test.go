@@ -62,10 +62,10 @@ func TestUploadedDocument(t *testing.T) {
 		files := "/api/conversations/" + conv + "/files"
 		report := pdf("The harbor received 42 crates.")
 		if status, reply := s.request(http.MethodPost, files+"?clientFileId=f1&name=report.pdf", "application/pdf", report); status != http.StatusCreated {
-			s.Fatalf("%d %s", status, reply)
+			s.Fatalf("%d %s; want %d", status, reply, http.StatusCreated)
 		}
 		if status, reply := s.request(http.MethodPost, files+"?name=film.mp4", "video/mp4", []byte("film")); status != http.StatusUnsupportedMediaType || !strings.Contains(reply, "this file type can't be read here") {
-			s.Errorf("a film: %d %s", status, reply)
+			s.Errorf(`a film: %d %s; want %d and it to contain "this file type can't be read here"`, status, reply, http.StatusUnsupportedMediaType)
 		}
 		s.shutdown()
 		s.start()
@@ -84,7 +84,7 @@ func TestUploadedDocument(t *testing.T) {
 		}
 		s.Must(s.store.Load().Forget(s.Context(), chat.MemoryID("web/"+conv+"/m1")))
 		if status, _ := s.request(http.MethodGet, files+"/f1", "", nil); status != http.StatusNotFound {
-			s.Errorf("the file of a forgotten message: %d", status)
+			s.Errorf("the file of a forgotten message: %d; want %d", status, http.StatusNotFound)
 		}
 	})
 }
@@ -96,11 +96,11 @@ func TestUploadedPicture(t *testing.T) {
 		conv := s.newConversation()
 		files := "/api/conversations/" + conv + "/files"
 		if status, reply := s.request(http.MethodPost, files+"?clientFileId=f1&name=a.png", "image/png", modelfake.Picture(400, 300)); status != http.StatusCreated || !strings.Contains(reply, "f1/thumbnail") {
-			s.Fatalf("%d %s", status, reply)
+			s.Fatalf(`%d %s; want %d and it to contain "f1/thumbnail"`, status, reply, http.StatusCreated)
 		}
 		said := []byte(`{"clientMessageId":"m1","text":"Which color?","files":["f1"]}`)
 		if status, reply := s.request(http.MethodPost, "/api/conversations/"+conv+"/messages/stream", "application/json", said); status != http.StatusOK || !strings.Contains(reply, "It is red.") {
-			s.Errorf("%d %s", status, reply)
+			s.Errorf(`%d %s; want %d and it to contain "It is red."`, status, reply, http.StatusOK)
 		}
 		s.shutdown()
 		s.start()
@@ -112,7 +112,7 @@ func TestUploadedPicture(t *testing.T) {
 		}
 		s.Must(s.store.Load().Forget(s.Context(), chat.MemoryID("web/"+conv+"/m1")))
 		if status, _ := s.request(http.MethodGet, files+"/f1/thumbnail", "", nil); status != http.StatusNotFound {
-			s.Errorf("the thumbnail of a forgotten message: %d", status)
+			s.Errorf("the thumbnail of a forgotten message: %d; want %d", status, http.StatusNotFound)
 		}
 	})
 }

@@ -25,7 +25,7 @@ func TestAnswer(t *testing.T) {
 		st := s.send(c, "m1", "Hi")
 		done := s.readAll(st)
 		if got := *done.FullText; got != "Hello, how can I help?" {
-			t.Errorf("the answer is %q", got)
+			t.Errorf(`the answer is %q; want "Hello, how can I help?"`, got)
 		}
 		lines, err := s.browser.Reload(s.Context(), c)
 		s.Must(err)
@@ -50,7 +50,7 @@ func TestSecondMessageTakesTheRoom(t *testing.T) {
 		asked := time.Now()
 		b := s.send(c, "b", "Question B")
 		if got := *s.readAll(b).FullText; got != "Answer B" {
-			t.Errorf("B is answered with %q", got)
+			t.Errorf(`B is answered with %q; want "Answer B"`, got)
 		}
 		end := s.readAll(a)
 		if end.NoResponse != "superseded" || *end.FullText != "" {
@@ -62,7 +62,7 @@ func TestSecondMessageTakesTheRoom(t *testing.T) {
 			t.Errorf("A's model call was cancelled %v after B came", first.Cancelled.Sub(asked))
 		}
 		if raw := string(second.Raw); !strings.Contains(raw, "Question A") || !strings.Contains(raw, "Question B") {
-			t.Errorf("B's prompt lacks a question: %s", raw)
+			t.Errorf(`B's prompt lacks a question: %s; want it to contain "Question A" and it to contain "Question B"`, raw)
 		}
 	})
 }
@@ -80,7 +80,7 @@ func TestSupersededAnswerIsFrozen(t *testing.T) {
 			t.Errorf("A ended with %s", end.Raw)
 		}
 		if raw := string(s.model.Requests()[1].Raw); !strings.Contains(raw, "quick brown fox") {
-			t.Errorf("B's prompt lacks what A had said: %s", raw)
+			t.Errorf(`B's prompt lacks what A had said: %s; want it to contain "quick brown fox"`, raw)
 		}
 	})
 }
@@ -93,7 +93,7 @@ func TestRestartBetweenAnswers(t *testing.T) {
 		s.start()
 		s.readAll(s.send(c, "m2", "What is my name?"))
 		if raw := string(s.model.Requests()[1].Raw); !strings.Contains(raw, "My name is Ada.") {
-			t.Errorf("the prompt after the restart is %s", raw)
+			t.Errorf(`the prompt after the restart is %s; want it to contain "My name is Ada."`, raw)
 		}
 	})
 }
@@ -111,7 +111,7 @@ func TestCrashDuringAnswer(t *testing.T) {
 		}
 		s.start()
 		if got := *s.readAll(s.send(c, "m1", "Tell me")).FullText; got != "A whole answer after all" {
-			t.Errorf("the adopted run ended with %q", got)
+			t.Errorf(`the adopted run ended with %q; want "A whole answer after all"`, got)
 		}
 	})
 }
@@ -140,7 +140,7 @@ func TestStalledModel(t *testing.T) {
 					t.Errorf("it ended after %v", took)
 				}
 				if n := len(s.model.Requests()); n != 1 {
-					t.Errorf("the model was asked %d times", n)
+					t.Errorf("the model was asked %d times; want 1", n)
 				}
 			})
 		})
@@ -166,14 +166,14 @@ func TestReaderLeavesAndComesBack(t *testing.T) {
 			t.Errorf("a reader who joins is given %s", e.Raw)
 		}
 		if got := *s.readAll(again).FullText; got != fox {
-			t.Errorf("it ends with %q", got)
+			t.Errorf("it ends with %q; want %q", got, fox)
 		}
 		late := s.send(c, "m1", "Tell me") // after the end
 		if got := *s.readAll(late).FullText; got != fox {
-			t.Errorf("afterwards it is %q", got)
+			t.Errorf("afterwards it is %q; want %q", got, fox)
 		}
 		if n := len(s.model.Requests()); n != 1 {
-			t.Errorf("the model was asked %d times", n)
+			t.Errorf("the model was asked %d times; want 1", n)
 		}
 	})
 }
@@ -193,18 +193,18 @@ func TestSameMessageFiftyTimes(t *testing.T) {
 					return
 				}
 				if _, err := st.All(); err != nil || st.Text() != fox {
-					t.Errorf("a reader saw %q, %v", st.Text(), err)
+					t.Errorf("a reader saw %q, %v; want %q", st.Text(), err, fox)
 				}
 			})
 		}
 		wg.Wait()
 		if n := len(s.model.Requests()); n != 1 {
-			t.Errorf("the model was asked %d times", n)
+			t.Errorf("the model was asked %d times; want 1", n)
 		}
 		st, err := s.browser.Send(s.Context(), c, "m1", "Something else")
 		s.Must(err)
 		if st.Status != http.StatusConflict || !strings.Contains(st.Body, "CHAT_IDEMPOTENCY_CONFLICT") {
-			t.Errorf("another text got %d %s", st.Status, st.Body)
+			t.Errorf(`another text got %d %s; want %d and it to contain "CHAT_IDEMPOTENCY_CONFLICT"`, st.Status, st.Body, http.StatusConflict)
 		}
 	})
 }
@@ -244,7 +244,7 @@ func TestStopEndsTheAnswer(t *testing.T) {
 			t.Errorf("stopped before any text: %s", end.Raw)
 		}
 		if got := *s.readAll(s.send(c, "m3", "Go on")).FullText; got != "You said: Go on" {
-			t.Errorf("after a stop the next answer is %q", got)
+			t.Errorf(`after a stop the next answer is %q; want "You said: Go on"`, got)
 		}
 	})
 }
@@ -266,7 +266,7 @@ func TestShutdownFinishesAnswers(t *testing.T) {
 			t.Errorf("it took %v", took)
 		}
 		if got := *s.readAll(a).FullText; got != "This is done in a few seconds." {
-			t.Errorf("the reader of the short answer saw %q", got)
+			t.Errorf(`the reader of the short answer saw %q; want "This is done in a few seconds."`, got)
 		}
 		events, err := b.All()
 		if !errors.Is(err, io.ErrUnexpectedEOF) || len(events) == 0 || events[len(events)-1].Type != "reconnect" {
@@ -274,13 +274,13 @@ func TestShutdownFinishesAnswers(t *testing.T) {
 		}
 		s.start()
 		if got := *s.readAll(s.send(short, "m1", "Short")).FullText; got != "This is done in a few seconds." {
-			t.Errorf("the short answer is %q", got)
+			t.Errorf(`the short answer is %q; want "This is done in a few seconds."`, got)
 		}
 		if got := *s.readAll(s.send(endless, "m1", "Endless")).FullText; got != "Adopted." {
-			t.Errorf("the endless answer is %q", got)
+			t.Errorf(`the endless answer is %q; want "Adopted."`, got)
 		}
 		if n := len(s.model.Requests()); n != 3 {
-			t.Errorf("the model was asked %d times", n)
+			t.Errorf("the model was asked %d times; want 3", n)
 		}
 	})
 }
@@ -320,10 +320,10 @@ func TestModelFailuresAreTold(t *testing.T) {
 					t.Errorf("it ended with %s", end.Raw)
 				}
 				if strings.Contains(end.Raw, "secret inner text") {
-					t.Errorf("people read an internal text: %s", end.Raw)
+					t.Errorf(`people read an internal text: %s; want it without "secret inner text"`, end.Raw)
 				}
 				if n := len(s.model.Requests()); n != c.calls {
-					t.Errorf("the model was asked %d times", n)
+					t.Errorf("the model was asked %d times; want %d", n, c.calls)
 				}
 				if c.kind != "" {
 					s.readAll(s.send(conv, "m2", "Again"))
@@ -368,7 +368,7 @@ func TestWrongCalls(t *testing.T) {
 				}
 				for id, n := range starts {
 					if n != 1 || ends[id] != 1 {
-						t.Errorf("call %s began %d times and ended %d times", id, n, ends[id])
+						t.Errorf("call %s began %d times and ended %d times; want 1 and 1", id, n, ends[id])
 					}
 				}
 				if len(starts) == 0 || st.Text() != "I can't do that." {

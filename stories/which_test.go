@@ -111,7 +111,7 @@ func TestWhichTrack(t *testing.T) {
 						own := slices.DeleteFunc(c.Messages(at), func(m connectortest.Message) bool { return !m.ByBot })
 						want := []string{letMe, paragraphs(letMe, which), paragraphs(letMe, train), paragraphs(letMe, train, enjoy)}
 						if diff := cmp.Diff(want, slices.DeleteFunc(steps(own[0]), func(s string) bool { return !slices.Contains(want, s) })); diff != "" {
-							t.Errorf("the steps of the message: %s", diff)
+							t.Errorf("the steps of the message: %s; want none", diff)
 						}
 					})
 				})

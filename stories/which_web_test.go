@@ -57,10 +57,10 @@ func TestWhichTrackOnThePage(t *testing.T) {
 	for name, choose := range map[string]func(s *harness, id, question string){
 		"a button": func(s *harness, id, question string) {
 			if status := s.postChoice(s.newConversation(), question, 1); status != http.StatusConflict { // SE-07
-				t.Errorf("in another conversation it is %d", status)
+				t.Errorf("in another conversation it is %d; want %d", status, http.StatusConflict)
 			}
 			if status := s.postChoice(id, question, 1); status != http.StatusOK {
-				t.Errorf("to choose is %d", status)
+				t.Errorf("to choose is %d; want %d", status, http.StatusOK)
 			}
 		},
 		"a number": func(s *harness, id, _ string) { s.readAll(s.send(id, "k2", "2")) },
@@ -98,10 +98,10 @@ func TestWhichTrackOnThePage(t *testing.T) {
 					t.Errorf("a reload shows %+v", m)
 				}
 				if got, err := s.browser.Load(s.Context(), address); err != nil || got != sound {
-					t.Errorf("at its address is %q, %v", got, err)
+					t.Errorf("at its address is %q, %v; want %q", got, err, sound)
 				}
 				if status := s.postChoice(id, question, 0); status != http.StatusConflict {
-					t.Errorf("to choose once more is %d", status)
+					t.Errorf("to choose once more is %d; want %d", status, http.StatusConflict)
 				}
 			})
 		})
@@ -129,7 +129,7 @@ func TestWhichTrackInVainOnThePage(t *testing.T) {
 					t.Errorf("it ends with %s", end.Raw)
 				}
 				if status := s.postChoice(id, question, 0); status != http.StatusConflict {
-					t.Errorf("to choose then is %d", status)
+					t.Errorf("to choose then is %d; want %d", status, http.StatusConflict)
 				}
 			})
 		})

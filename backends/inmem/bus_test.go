@@ -40,7 +40,7 @@ func TestBusForgetsReaders(t *testing.T) {
 		cancel()
 		synctest.Wait()
 		if len(b.readers) != 0 {
-			t.Errorf("rooms with readers: %d", len(b.readers))
+			t.Errorf("rooms with readers: %d; want none", len(b.readers))
 		}
 		ch, err := b.Subscribe(ctx, "room") // already done
 		if err != nil {

@@ -56,7 +56,7 @@ func TestIdleRoomsAreForgotten(t *testing.T) {
 func TestSettleMakesNoEntry(t *testing.T) {
 	tr := NewTracker()
 	if err := tr.Settle(t.Context(), "a", "room", 3); err != nil || len(tr.rooms) != 0 {
-		t.Errorf("settle: %v, %d rooms", err, len(tr.rooms))
+		t.Errorf("settle: %v, %d rooms; want none", err, len(tr.rooms))
 	}
 	tr.Learn("a", "room", Marks{Latest: 4})
 	if len(tr.rooms) != 0 {
@@ -78,7 +78,7 @@ func TestHeldRoomIsNotForgotten(t *testing.T) {
 		tr.Learn("a", "room", Marks{Latest: 9})
 		synctest.Wait()
 		if got := tr.Held(); len(got) != 0 {
-			t.Errorf("held after a later turn elsewhere: %v", got)
+			t.Errorf("held after a later turn elsewhere: %v; want none", got)
 		}
 		if err := tr.Settle(t.Context(), "a", "room", 4); !errors.Is(err, chat.ErrSuperseded) {
 			t.Errorf("settle: %v", err)

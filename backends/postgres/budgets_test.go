@@ -92,6 +92,6 @@ func TestWindowsWithCommits(t *testing.T) {
 		t.Errorf("a write beside which nothing more could be saved: %v", err)
 	}
 	if v, err := s.Kept(t.Context(), "a"); v != "b" || err != nil {
-		t.Errorf("it was stored as %q, %v", v, err)
+		t.Errorf(`it was stored as %q, %v; want "b"`, v, err)
 	}
 }

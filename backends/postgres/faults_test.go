@@ -124,7 +124,7 @@ func TestConnectionCut(t *testing.T) {
 				t.Errorf("cut at %q, before %v: accepted as %+v, %v", word, before, acc, err)
 			}
 			if runs, err := s.OpenRuns(t.Context(), room); err != nil || len(runs) != 2 {
-				t.Errorf("cut at %q, before %v: there are %d runs, %v", word, before, len(runs), err)
+				t.Errorf("cut at %q, before %v: there are %d runs, %v; want 2", word, before, len(runs), err)
 			}
 		}
 	}

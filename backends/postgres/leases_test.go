@@ -102,7 +102,7 @@ func TestLeaseRace(t *testing.T) {
 	}
 	all.Wait()
 	if len(holders) != 1 {
-		t.Errorf("%q hold the lease", holders)
+		t.Errorf("%q hold the lease; want 1", holders)
 	}
 }
 
@@ -132,7 +132,7 @@ func TestKeepUnder(t *testing.T) {
 		t.Errorf("under the former lease: %v", err)
 	}
 	if got, err := s.Kept(ctx, "telegram/offset"); err != nil || got != "2" {
-		t.Errorf("kept is %q, %v", got, err)
+		t.Errorf(`kept is %q, %v; want "2"`, got, err)
 	}
 }
 

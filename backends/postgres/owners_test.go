@@ -158,7 +158,7 @@ func TestMeetAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	if e, err := r.Entity(t.Context(), "ada"); err != nil || len(e.Details) != 10 {
-		t.Errorf("of ten details there are %v, %v", e.Details, err)
+		t.Errorf("of ten details there are %v, %v; want 10", e.Details, err)
 	}
 }
 

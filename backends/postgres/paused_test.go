@@ -53,7 +53,7 @@ func TestPausedServer(t *testing.T) {
 		}
 	}
 	if runs, err := s.OpenRuns(t.Context(), "room"); err != nil || len(runs) > 2 {
-		t.Errorf("there are %d runs, %v", len(runs), err)
+		t.Errorf("there are %d runs, %v; want at most 2", len(runs), err)
 	}
 }
 
@@ -64,7 +64,7 @@ func TestUnsafeSettings(t *testing.T) {
 	s := open(t, url, Options{})
 	const want = "fsync and full_page_writes are off on the PostgreSQL server"
 	if text, err := s.Warning(t.Context()); err != nil || !strings.HasPrefix(text, want) {
-		t.Errorf("%q, %v", text, err)
+		t.Errorf("%q, %v; want it to begin with %q", text, err, want)
 	}
 	if text, _, err := Describe(t.Context(), url); err != nil || !strings.Contains(text, "Warning: "+want) {
 		t.Errorf("%q, %v", text, err)

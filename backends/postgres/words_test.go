@@ -86,7 +86,7 @@ func TestWordsOfOlderVersionsAreMadeAgain(t *testing.T) {
 	}
 	find := chat.Search{Room: "older", Before: "older 5", Words: search.Question("Where is my key?"), Limit: 9}
 	if found, err := s.FindWords(ctx, find); err != nil || len(found) != 0 {
-		t.Fatalf("before, %d are found, %v", len(found), err)
+		t.Fatalf("before, %d are found, %v; want none", len(found), err)
 	}
 	index(2)
 	if found, err := s.FindWords(ctx, find); err != nil || len(found) != 5 {

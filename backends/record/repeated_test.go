@@ -79,7 +79,7 @@ func TestRepeatedValues(t *testing.T) {
 		}
 	}
 	if err := column.Scan("x"); err != nil || got != "x" {
-		t.Errorf("it is %q, %v", got, err)
+		t.Errorf(`it is %q, %v; want "x"`, got, err)
 	}
 	if err := column.Scan(nil); err == nil {
 		t.Error("scanning NULL succeeded; want an error")

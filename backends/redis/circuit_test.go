@@ -201,12 +201,12 @@ func TestOnlyOneCallWaits(t *testing.T) {
 							t.Errorf("%s succeeds without Redis", what)
 						}
 						if took := time.Since(begun); took > 0 {
-							t.Errorf("%s takes %v", what, took)
+							t.Errorf("%s takes %v; want none", what, took)
 						}
 					}
 				}
 				if n := p.dialed() - dials; n > 0 {
-					t.Errorf("%d connections were opened", n)
+					t.Errorf("%d connections were opened; want none", n)
 				}
 				time.Sleep(time.Minute)
 				p.become("")

@@ -35,11 +35,11 @@ func TestRepeatedBookingCountsOnce(t *testing.T) {
 			}
 			for _, key := range []string{keys[0], keys[2]} {
 				if n := c.ZCard(t.Context(), key).Val(); n != 1 {
-					t.Errorf("%s has %d bookings", key, n)
+					t.Errorf("%s has %d bookings; want 1", key, n)
 				}
 			}
 			if left := c.HGet(t.Context(), keys[1], "left").Val(); left != "2" {
-				t.Errorf("of 3 requests %s are left", left)
+				t.Errorf(`of 3 requests %s are left; want "2"`, left)
 			}
 			unused := progressive.Booking{ID: "one", Claims: []progressive.Claim{{Scope: scope}, {Scope: scope + ", the bot"}}}
 			for range 3 {
@@ -107,7 +107,7 @@ func TestLostReplyToABookingHoldsNoPermit(t *testing.T) {
 		t.Fatalf("the booking failed (%v), or no reply was lost (%v)", err, armed.Load())
 	}
 	if b.Wait != 0 {
-		t.Fatalf("the booking found its own permit in use, and is to wait %v", b.Wait)
+		t.Fatalf("the booking found its own permit in use, and is to wait %v; want none", b.Wait)
 	}
 	if err := l.Settle(t.Context(), b, progressive.Settlement{Unused: true}); err != nil {
 		t.Fatal(err)

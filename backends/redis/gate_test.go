@@ -64,7 +64,7 @@ func TestGateOutage(t *testing.T) {
 			o.begin(s)
 			for i, g := range gates {
 				if n := permits(t, g, 3, "chat"); n != 2 {
-					t.Errorf("replica %d gave %d of 4 permits alone", i, n)
+					t.Errorf("replica %d gave %d of 4 permits alone; want 2", i, n)
 				}
 				counted(t, ledgers[i], 2, false)
 			}
@@ -73,7 +73,7 @@ func TestGateOutage(t *testing.T) {
 				counted(t, l, 2, true)
 			}
 			if n := permits(t, gates[0], 2, "other") + permits(t, gates[1], 2, "other"); n != 4 {
-				t.Errorf("together they gave %d of 4 permits", n)
+				t.Errorf("together they gave %d of 4 permits; want 4", n)
 			}
 		})
 	}
@@ -179,7 +179,7 @@ func TestGateNoticesThatRedisForgot(t *testing.T) {
 		return nil
 	})
 	if text := log.String(); strings.Contains(text, "lost") {
-		t.Errorf("before anything was lost, the log says %s", text)
+		t.Errorf(`before anything was lost, the log says %s; want it without "lost"`, text)
 	}
 	if err := c.FlushAll(t.Context()).Err(); err != nil {
 		t.Fatal(err)

@@ -124,7 +124,7 @@ func TestNothingIsLeft(t *testing.T) {
 	c := rawClient(t, s)
 	channel := b.bus.at.framesChannel("room")
 	if n := c.PubSubNumSub(t.Context(), channel).Val()[channel]; n != 1 {
-		t.Errorf("%d subscriptions of one process", n)
+		t.Errorf("%d subscriptions of one process; want 1", n)
 	}
 	cancel()
 	eventually(t, "unsubscribe", func(ctx context.Context) error {
@@ -136,7 +136,7 @@ func TestNothingIsLeft(t *testing.T) {
 	b.bus.listener.mu.Lock()
 	defer b.bus.listener.mu.Unlock()
 	if len(b.bus.listener.readers) != 0 {
-		t.Errorf("readers: %v", b.bus.listener.readers)
+		t.Errorf("readers: %v; want none", b.bus.listener.readers)
 	}
 }
 

@@ -68,7 +68,7 @@ func TestScripts(t *testing.T) {
 				t.Errorf("kept %v, %v, want %v", again, err, tt.want)
 			}
 			if n := c.Publish(t.Context(), at.turnsChannel(), "end").Val(); n != 1 {
-				t.Fatalf("%d listeners", n)
+				t.Fatalf("%d listeners; want 1", n)
 			}
 			msg, err := told.ReceiveMessage(t.Context())
 			if err != nil || (msg.Payload != "end") != tt.told {

@@ -51,7 +51,7 @@ func TestBackupWithoutSpace(t *testing.T) {
 	}
 	for path, want := range map[string][]string{full: nil, restored: {"other.db", "other.db.lock"}} {
 		if got := filesIn(t, path[:strings.LastIndex(path, "/")]); !slices.Equal(got, want) {
-			t.Errorf("what is left is %q", got)
+			t.Errorf("what is left is %q; want %q", got, want)
 		}
 	}
 }

@@ -50,7 +50,7 @@ func TestWritesShareATransaction(t *testing.T) {
 		var got string
 		err = s.readers.QueryRow(`SELECT group_concat(id, '') FROM (SELECT id FROM owners ORDER BY id)`).Scan(&got)
 		if err != nil || got != "ad" {
-			t.Errorf("stored is %q, %v", got, err)
+			t.Errorf(`stored is %q, %v; want "ad"`, got, err)
 		}
 	})
 }
@@ -69,7 +69,7 @@ func TestBatchIsBounded(t *testing.T) {
 	w.jobs <- &job{}
 	close(w.jobs)
 	if n := len(w.take(&job{})); n != 2 {
-		t.Errorf("the last batch has %d writes", n)
+		t.Errorf("the last batch has %d writes; want 2", n)
 	}
 }
 

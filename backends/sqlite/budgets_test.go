@@ -106,7 +106,7 @@ func TestWindowsGoWithCommits(t *testing.T) {
 		t.Errorf("saved is %+v", got)
 	}
 	if runs, err := s.OpenRuns(t.Context(), "room"); err != nil || len(runs) != 3 {
-		t.Errorf("%d runs, %v", len(runs), err)
+		t.Errorf("%d runs, %v; want 3", len(runs), err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)

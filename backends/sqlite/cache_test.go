@@ -102,7 +102,7 @@ func TestCacheFollowsCommits(t *testing.T) {
 			cache.committing(c.all)
 			cache.committed(c.all, c.ok)
 			if v := cache.get(room(1)); !reflect.DeepEqual(v, c.want) {
-				t.Errorf("it holds %v", v)
+				t.Errorf("it holds %v; want %v", v, c.want)
 			}
 			if cache.get(room(1)) == nil && cache.bytes != 0 {
 				t.Errorf("it counts %d bytes", cache.bytes)

@@ -133,12 +133,12 @@ func TestCachedNotesAndQuestionsExpire(t *testing.T) {
 		}
 		for range 2 {
 			if facts, questions := counts(); facts != 2 || questions != 1 {
-				t.Errorf("before: %d, %d", facts, questions)
+				t.Errorf("before: %d, %d; want 2 and 1", facts, questions)
 			}
 		}
 		time.Sleep(time.Hour)
 		if facts, questions := counts(); facts != 1 || questions != 0 {
-			t.Errorf("after: %d, %d", facts, questions)
+			t.Errorf("after: %d, %d; want 1 and none", facts, questions)
 		}
 	})
 }

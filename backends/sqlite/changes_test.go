@@ -116,7 +116,7 @@ func TestNothingCachedOutlivesAChange(t *testing.T) {
 				}
 			}
 			if got := strings.Join(changed, ", "); got != c.changes {
-				t.Errorf("it has changed %s", got)
+				t.Errorf("it has changed %s; want %s", got, c.changes)
 			}
 		})
 	}
@@ -150,7 +150,7 @@ func TestCachedReadsMakeNoStatements(t *testing.T) {
 			t.Errorf("there are %d messages, %v", len(all), err)
 		}
 		if all, err := s.Recent(t.Context(), "a", chat.Said, 0, -1); err != nil || len(all) > 0 {
-			t.Errorf("of fewer than none, there are %d messages, %v", len(all), err)
+			t.Errorf("of fewer than none, there are %d messages, %v; want none", len(all), err)
 		}
 		if r, err := s.Room(t.Context(), "a"); err != nil || !reflect.DeepEqual(r.Address, in.Here().Address) {
 			t.Errorf("the room is %v, %v", r, err)
@@ -161,7 +161,7 @@ func TestCachedReadsMakeNoStatements(t *testing.T) {
 		reading.Store(false)
 	}
 	if n := made.Load(); n > 0 {
-		t.Errorf("%d statements are made", n)
+		t.Errorf("%d statements are made; want none", n)
 	}
 }
 
@@ -177,7 +177,7 @@ func TestChangesAreForgotten(t *testing.T) {
 			t.Errorf("of the first, it holds %v", c.all)
 		}
 		if c.forget(0); len(c.all) != 0 {
-			t.Errorf("of nothing, it holds %v", c.all)
+			t.Errorf("of nothing, it holds %v; want none", c.all)
 		}
 	}
 }
@@ -254,7 +254,7 @@ func TestChangesOfAnotherProgramCount(t *testing.T) {
 		}
 	}
 	if n := len(seen(t, s)["messages of a"].([]chat.Memory)); n != 3 {
-		t.Fatalf("%d messages", n)
+		t.Fatalf("%d messages; want 3", n)
 	}
 	s.audit = nil // until the next message, the cache is old
 	other, err := dial(path, Options{})

@@ -61,7 +61,7 @@ func TestKeptStatements(t *testing.T) {
 	const from = `SELECT n FROM numbers WHERE n >= ? ORDER BY n`
 	for least, want := range [][]int{{0, 1, 2, 3, 4}, {1, 2, 3, 4}, {2, 3, 4}} {
 		if got := numbers(t, db, from, least); !slices.Equal(got, want) {
-			t.Errorf("from %d there are %d", least, got)
+			t.Errorf("from %d there are %d; want %d", least, got, want)
 		}
 	}
 	mustExec(t, db, `BEGIN`)
@@ -87,7 +87,7 @@ func TestKeptStatements(t *testing.T) {
 	mustExec(t, db, `INSERT INTO numbers VALUES (?)`, 5)
 	var first int
 	if err := db.QueryRowContext(t.Context(), from, 3).Scan(&first); err != nil || first != 3 { // it is left half read
-		t.Errorf("the first is %d, %v", first, err)
+		t.Errorf("the first is %d, %v; want 3", first, err)
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -123,7 +123,7 @@ func TestStatementsAreBounded(t *testing.T) {
 		}
 	}
 	if kept := len(db.known); kept != remembered {
-		t.Errorf("it keeps %d", kept)
+		t.Errorf("it keeps %d; want %d", kept, remembered)
 	}
 }
 

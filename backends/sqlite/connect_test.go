@@ -28,7 +28,7 @@ func TestConnectionsAreDefensive(t *testing.T) {
 		}
 		var mode string
 		if err := db.QueryRow(`PRAGMA journal_mode = OFF`).Scan(&mode); err != nil || mode != "wal" {
-			t.Errorf("%s: the journal's mode is %q, %v", name, mode, err)
+			t.Errorf(`%s: the journal's mode is %q, %v; want "wal"`, name, mode, err)
 		}
 	}
 	mustExec(t, s.writer, `INSERT INTO memory_words (rowid, room, words) VALUES (1, 'r', 'w')`) // what the index itself writes is allowed

@@ -292,6 +292,6 @@ func TestLogIsEmptiedLater(t *testing.T) {
 	}
 	var wait int
 	if err := s.writer.QueryRow(`PRAGMA busy_timeout`).Scan(&wait); err != nil || wait != 5000 {
-		t.Errorf("writers now wait for %d ms, %v", wait, err)
+		t.Errorf("writers now wait for %d ms, %v; want 5000", wait, err)
 	}
 }

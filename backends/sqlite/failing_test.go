@@ -79,7 +79,7 @@ func TestWriteFailsWithEachOfItsStatements(t *testing.T) {
 			}
 			failing(s, nil)
 			if len(statements) < 5 || !slices.Contains(statements, "COMMIT") {
-				t.Fatalf("it makes the statements %q", statements)
+				t.Fatalf(`it makes the statements %q; want at least 5 and them to contain "COMMIT"`, statements)
 			}
 			for _, broken := range statements {
 				s := prepared(t)
@@ -142,7 +142,7 @@ func TestSavepointThatFails(t *testing.T) {
 				wg.Wait()
 				failing(s, nil)
 				if all := state(t, s)["messages of a"].([]chat.Memory); len(all) > 0 {
-					t.Errorf("stored are %v", all)
+					t.Errorf("stored are %v; want none", all)
 				}
 				if _, err := s.Accept(t.Context(), message("a", 1), chat.JoinRule{}); err != nil {
 					t.Errorf("the next write: %v", err)
@@ -215,7 +215,7 @@ func TestReadsThatFailAreErrors(t *testing.T) {
 			}
 		}
 		if all, err := s.Recent(t.Context(), "a", chat.Said, 0, 10); err != nil || len(all) != 1 {
-			t.Errorf("afterwards there are %v, %v", all, err)
+			t.Errorf("afterwards there are %v, %v; want 1", all, err)
 		}
 	}
 }

@@ -103,7 +103,7 @@ func TestHistoryIsEnoughForAPrompt(t *testing.T) {
 		t.Error("whole is true although older messages exist; want false")
 	}
 	if copies > 100 {
-		t.Errorf("it was copied %d times", copies)
+		t.Errorf("it was copied %d times; want at most 100", copies)
 	}
 	if _, ok := readFrom(make([]entry, 100), 64).last(chat.EveryTurn, 64); !ok {
 		t.Error("the 64 that were read are not enough")

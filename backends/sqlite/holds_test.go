@@ -46,7 +46,7 @@ func TestHoldsOutliveTheProcess(t *testing.T) {
 			}
 		}
 		if ends, err := store.Holds(t.Context()); err != nil || len(ends) != 0 {
-			t.Errorf("holds that are over: %v, %v", ends, err)
+			t.Errorf("holds that are over: %v, %v; want none", ends, err)
 		}
 		if err := store.Close(); err != nil {
 			t.Fatal(err)

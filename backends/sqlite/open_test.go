@@ -103,7 +103,7 @@ func TestOpenAtOnce(t *testing.T) {
 	wg.Wait()
 	stores = slices.DeleteFunc(stores, func(s *Store) bool { return s == nil })
 	if len(stores) != 1 {
-		t.Fatalf("%d have the file", len(stores))
+		t.Fatalf("%d have the file; want 1", len(stores))
 	}
 	if err := stores[0].Close(); err != nil {
 		t.Error(err)

@@ -21,7 +21,7 @@ func TestDeathsOfAnOlderVersion(t *testing.T) {
 		t.Errorf("started it is %+v, %v", run, err)
 	}
 	if all, err := s.SetAside(t.Context(), 10); err != nil || len(all) != 0 {
-		t.Errorf("set aside are %+v, %v", all, err)
+		t.Errorf("set aside are %+v, %v; want none", all, err)
 	}
 }
 

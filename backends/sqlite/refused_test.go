@@ -38,7 +38,7 @@ func TestRefusedWritesAreErrors(t *testing.T) {
 				t.Error("the person is let in")
 			}
 			if knocks, err := s.PairingRequests(t.Context()); err != nil || len(knocks) != 1 {
-				t.Errorf("there are %d knocks, %v", len(knocks), err)
+				t.Errorf("there are %d knocks, %v; want 1", len(knocks), err)
 			}
 		})
 	}

@@ -44,10 +44,10 @@ func TestSchemaIsThatOfTheMigrations(t *testing.T) {
 	}
 	by := migratedTo(t, version)
 	if diff := cmp.Diff(script(t, by, version), script(t, made, version)); diff != "" {
-		t.Errorf("schema.sql differs from the migrations (go test ./backends/sqlite -run TestSchema -update): %s", diff)
+		t.Errorf("schema.sql differs from the migrations (go test ./backends/sqlite -run TestSchema -update): %s; want none", diff)
 	}
 	if diff := cmp.Diff(rowsIn(t, by), rowsIn(t, made)); diff != "" {
-		t.Errorf("the rows differ: %s", diff)
+		t.Errorf("the rows differ: %s; want none", diff)
 	}
 	const applied = `SELECT group_concat(version_id || ' ' || is_applied) FROM goose_db_version`
 	var want, got string

@@ -44,7 +44,7 @@ func TestDeletionFreesSpace(t *testing.T) {
 		}
 		waiting, err := s.Unembedded(t.Context(), "model", 1000)
 		if err != nil || len(waiting) != 100 {
-			t.Fatalf("%d messages wait for a vector, %v", len(waiting), err)
+			t.Fatalf("%d messages wait for a vector, %v; want 100", len(waiting), err)
 		}
 		var vectors []chat.Vector
 		for n, w := range waiting {
@@ -67,7 +67,7 @@ func TestDeletionFreesSpace(t *testing.T) {
 			t.Fatal(err)
 		}
 		if all, free := pages(); free < 40 { // the vectors alone took about 45
-			t.Errorf("clearing a room leaves %d of %d pages free", free, all)
+			t.Errorf("clearing a room leaves %d of %d pages free; want at least 40", free, all)
 		}
 		fill(chat.RoomID(fmt.Sprint("room ", n+1)))
 		if all, _ := pages(); all > most+most/10 {

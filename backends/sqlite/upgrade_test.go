@@ -106,7 +106,7 @@ func TestKnownAfterUpgrade(t *testing.T) {
 			t.Fatal(err)
 		}
 		if acc, err := s.Known(t.Context(), m); err != nil || acc != want {
-			t.Errorf("%s is known as %+v, %v", id, acc, err)
+			t.Errorf("%s is known as %+v, %v; want %+v", id, acc, err, want)
 		}
 	}
 	if _, err := s.Clear(t.Context(), "telegram/1/42"); err != nil {
@@ -117,7 +117,7 @@ func TestKnownAfterUpgrade(t *testing.T) {
 			want.Run = "" // it has ended
 		}
 		if acc, err := s.Known(t.Context(), chat.Memory{ID: id, Room: "telegram/1/42"}); err != nil || acc != want {
-			t.Errorf("after it was cleared, %s is known as %+v, %v", id, acc, err)
+			t.Errorf("after it was cleared, %s is known as %+v, %v; want %+v", id, acc, err, want)
 		}
 	}
 }
@@ -178,6 +178,6 @@ func TestWordsAreMadeAgainAfterUpgrade(t *testing.T) {
 	}
 	found, err := s.FindWords(t.Context(), chat.Search{Room: "room", Before: "m1", Words: search.Question("Where is my key?"), Limit: 3})
 	if err != nil || len(found) != 1 {
-		t.Errorf("%d are found, %v", len(found), err)
+		t.Errorf("%d are found, %v; want 1", len(found), err)
 	}
 }

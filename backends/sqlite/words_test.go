@@ -90,11 +90,11 @@ func TestRoomsWithOneHash(t *testing.T) {
 	}
 	found, err := s.FindWords(t.Context(), chat.Search{Room: "room", Before: chat.MemoryID(fmt.Sprint("room", many-1)), Words: search.Question("many secrets"), Limit: 3})
 	if err != nil || len(found) != 3 {
-		t.Fatalf("found %v, %v", found, err)
+		t.Fatalf("found %v, %v; want 3", found, err)
 	}
 	for _, p := range found {
 		if p.Room != "room" {
-			t.Errorf("found in %q: %v", p.Room, p.Messages[0].Text)
+			t.Errorf(`found in %q: %v; want "room"`, p.Room, p.Messages[0].Text)
 		}
 	}
 }

@@ -72,7 +72,7 @@ func TestOpenWrittenByA661299(t *testing.T) {
 		t.Errorf("the owner is %+v, %v", p, err)
 	}
 	if holds, err := s.Holds(t.Context()); err != nil || len(holds) != 1 {
-		t.Errorf("the holds are %v, %v", holds, err)
+		t.Errorf("the holds are %v, %v; want 1", holds, err)
 	}
 	said, err := s.Recent(t.Context(), "telegram/1/42", chat.Said, 0, 10)
 	if err != nil || len(said) < 5 || said[0].Text != "Who wrote the first program?" {

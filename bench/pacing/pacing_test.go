@@ -193,7 +193,7 @@ func TestPacing(t *testing.T) {
 		all = append(all, us)
 		t.Log(us)
 		if us.refused > 0 {
-			t.Errorf("%s: %d of %d requests were refused", s, us.refused, us.calls)
+			t.Errorf("%s: %d of %d requests were refused; want none", s, us.refused, us.calls)
 		}
 		if us.overFloor() > 1.25 {
 			t.Errorf("%s: what is shown is %.2f times as old as it must be", s, us.overFloor())

@@ -73,7 +73,7 @@ func (s *showing) nothingFollows() {
 	made := len(s.r.Requests())
 	pass(5 * time.Minute)
 	if more := s.r.Requests()[made:]; len(more) > 0 {
-		s.r.Errorf("after the end: %+v", more)
+		s.r.Errorf("after the end: %+v; want none", more)
 	}
 }
 
@@ -95,7 +95,7 @@ func answerGrows(r *suiteRun) {
 		s.grow(200, 100*time.Millisecond)
 		s.finish()
 		if n := s.edits(); n < 4 || n > 22 {
-			r.Errorf("%s: %d edits in 20 s", place, n)
+			r.Errorf("%s: %d edits in 20 s; want at least 4 and at most 22", place, n)
 		}
 		grows(r, place)
 	}
@@ -124,7 +124,7 @@ func answerOfManyMessages(r *suiteRun) {
 		}
 		s.finish()
 		if n := len(BotTexts(r, place)); n < 3 || n > 8 {
-			r.Errorf("%d messages", n)
+			r.Errorf("%d messages; want at least 3 and at most 8", n)
 		}
 	}
 }

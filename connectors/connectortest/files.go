@@ -52,7 +52,7 @@ func (r *suiteRun) wantFiles(in Room, id string, files []llm.File) {
 	var shown []File
 	for _, v := range last.Versions {
 		if len(v.Files) != 1 {
-			r.Fatalf("%s: %d files stood there at once", in, len(v.Files))
+			r.Fatalf("%s: %d files stood there at once; want 1", in, len(v.Files))
 		}
 		if f := v.Files[0]; len(shown) == 0 || !bytes.Equal(shown[len(shown)-1].Data, f.Data) {
 			shown = append(shown, f)

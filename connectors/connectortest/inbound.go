@@ -123,7 +123,7 @@ func (r *suiteRun) sayInTwoRooms() {
 		seen[m.ID] = true
 	}
 	if len(rooms) != 2 {
-		r.Errorf("%d rooms", len(rooms))
+		r.Errorf("%d rooms; want 2", len(rooms))
 	}
 	for _, got := range rooms {
 		r.want(got, want...)

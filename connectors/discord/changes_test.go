@@ -32,7 +32,7 @@ func TestEdits(t *testing.T) {
 		w.fake.UserEdit(id, "")
 		all := w.changes()
 		if len(all) != 2 {
-			t.Fatalf("handed in %+v", all)
+			t.Fatalf("handed in %+v; want 2", all)
 		}
 		for _, in := range all {
 			want := said
@@ -59,7 +59,7 @@ func TestOwnEdits(t *testing.T) {
 		}
 		w.fake.UserEdit(id, "two")
 		if all := w.changes(); len(all) != 0 {
-			t.Errorf("handed in %+v", all)
+			t.Errorf("handed in %+v; want none", all)
 		}
 	})
 }

@@ -30,13 +30,13 @@ func TestButtons(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := w.fake.Messages(w.channel)[1].Buttons(); len(got) != 0 {
-			t.Errorf("buttons %+v", got)
+			t.Errorf("buttons %+v; want none", got)
 		}
 		if err := s.(progressive.Editor).Edit(w.Context(), id, progressive.Part{Text: "Which? 6.", Offer: offer}); err != nil {
 			t.Fatal(err)
 		}
 		if got := w.fake.Messages(w.channel)[1].Buttons(); len(got) != 6 {
-			t.Errorf("buttons %+v", got)
+			t.Errorf("buttons %+v; want 6", got)
 		}
 	})
 }
@@ -106,7 +106,7 @@ func TestPressesAnsweredElsewhere(t *testing.T) {
 			w.fake.Press(all[len(all)-1].ID, w.ann, offer.ID+":0")
 			time.Sleep(time.Second)
 			if n := taken.Load(); n != 1 {
-				t.Errorf("the choice was taken %d times", n)
+				t.Errorf("the choice was taken %d times; want 1", n)
 			}
 			w.say("and on it goes")
 			w.settle()

@@ -43,7 +43,7 @@ func TestFetchLater(t *testing.T) {
 	withBot(t, func(w *botHarness) {
 		f, _ := w.sendFile(plan)
 		if strings.Contains(f.Ref, "http") || strings.Contains(f.Ref, "hm=") {
-			t.Errorf("an address is kept: %q", f.Ref)
+			t.Errorf(`an address is kept: %q; want it without "http" and it without "hm="`, f.Ref)
 		}
 		for range 2 {
 			got, err := w.bot.Fetch(w.Context(), f, 100)
@@ -91,7 +91,7 @@ func TestFileFetchFails(t *testing.T) {
 					w.Errorf("got %v", err)
 				}
 				if text := err.Error(); strings.Contains(text, token) || strings.Contains(text, "hm=") {
-					w.Errorf("SE-02: the error shows %s", text)
+					w.Errorf(`SE-02: the error shows %s; want it without %s and it without "hm="`, text, token)
 				}
 			})
 		})

@@ -37,7 +37,7 @@ func TestMissingHeartbeatAckReconnects(t *testing.T) {
 		w.settle()
 		w.wantTexts("still here?")
 		if opened, standing := w.fake.Connections(); opened != 2 || standing != 1 {
-			t.Errorf("%d connections, %d stand", opened, standing)
+			t.Errorf("%d connections, %d stand; want 2 and 1", opened, standing)
 		}
 		if r := w.fake.Resumes(); len(r) != 1 || !r[0].Accepted {
 			t.Errorf("resumes %+v", r)
@@ -57,7 +57,7 @@ func TestHeartbeatOnRequest(t *testing.T) {
 			w.fake.RequestHeartbeat()
 			w.settle()
 			if n := w.fake.Heartbeats() - before; n != 1 {
-				w.Errorf("%d heartbeats came", n)
+				w.Errorf("%d heartbeats came; want 1", n)
 			}
 		}
 	}, discordfake.WithHeartbeat(10000*time.Hour)) // its own come later
@@ -124,7 +124,7 @@ func TestFatalCloseCodes(t *testing.T) {
 					t.Errorf("said %q", said)
 				}
 				if opened, _ := w.fake.Connections(); opened != 1 {
-					t.Errorf("%d connections", opened)
+					t.Errorf("%d connections; want 1", opened)
 				}
 			})
 		})
@@ -140,7 +140,7 @@ func TestDisallowedIntent(t *testing.T) {
 			t.Errorf("said %q", said)
 		}
 		if n := len(w.fake.Identifies()); n != 1 {
-			t.Errorf("%d identifies", n)
+			t.Errorf("%d identifies; want 1", n)
 		}
 	}, discordfake.WithPrivileged(0))
 }
@@ -175,7 +175,7 @@ func TestWrongToken(t *testing.T) {
 			t.Error("Open finds nothing")
 		}
 		if n := len(w.fake.Log()); n != 1 {
-			t.Errorf("%d requests", n)
+			t.Errorf("%d requests; want 1", n)
 		}
 	})
 }
@@ -194,7 +194,7 @@ func TestTokenIsReset(t *testing.T) {
 			_, _ = s.Post(w.Context(), part("too late"), "n")
 		}
 		if n := len(w.fake.Log()) - before; n > 3 {
-			t.Errorf("%d requests", n)
+			t.Errorf("%d requests; want at most 3", n)
 		}
 	})
 }
@@ -206,10 +206,10 @@ func TestLongGatewayHold(t *testing.T) {
 		w.launch()
 		time.Sleep(22 * time.Hour)
 		if n := w.count(discordfake.GetGatewayBot); n != 1 {
-			t.Errorf("asked %d times", n)
+			t.Errorf("asked %d times; want 1", n)
 		}
 		if opened, _ := w.fake.Connections(); opened != 0 {
-			t.Errorf("%d connections", opened)
+			t.Errorf("%d connections; want none", opened)
 		}
 		w.wantLogged("the bot is not connected", "wait=22h58m41s")
 		time.Sleep(time.Hour)
@@ -227,11 +227,11 @@ func TestSpentLogins(t *testing.T) {
 		w.fake.InvalidateSessions(false)
 		time.Sleep(23 * time.Hour)
 		if n := len(w.fake.Identifies()); n != 1 {
-			t.Errorf("%d identifies", n)
+			t.Errorf("%d identifies; want 1", n)
 		}
 		time.Sleep(2 * time.Hour)
 		if n := len(w.fake.Identifies()); n != 2 || w.fake.Sessions() != 1 {
-			t.Errorf("%d identifies, %d sessions the day after", n, w.fake.Sessions())
+			t.Errorf("%d identifies, %d sessions the day after; want 2 and 1", n, w.fake.Sessions())
 		}
 	}, discordfake.WithIdentifyLimit(1, 1))
 }
@@ -247,7 +247,7 @@ func TestFlappingConnectionBacksOff(t *testing.T) {
 			}
 		}
 		if n := len(w.fake.Identifies()); n < 100 || n > 300 {
-			t.Errorf("%d identifies in a day", n)
+			t.Errorf("%d identifies in a day; want at least 100 and at most 300", n)
 		}
 	})
 }
@@ -288,7 +288,7 @@ func TestDuplicateAndLateEventsAreHeardOnce(t *testing.T) {
 			ids[in.(chat.Message).ID]++
 		}
 		if len(ids) != 5 {
-			t.Errorf("ids %v: one message has one id, however often it comes", ids)
+			t.Errorf("ids %v: one message has one id, however often it comes; want 5", ids)
 		}
 		w.fake.OmitEvents(2)
 		w.say("six")

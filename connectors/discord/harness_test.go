@@ -151,10 +151,10 @@ func (w *botHarness) check() {
 		w.Errorf("rejected: %s %s %s: %s", r.Request.Method, r.Request.Path, r.Request.Body, r.Reason)
 	}
 	if p := w.fake.Pings(); len(p) > 0 {
-		w.Errorf("I11: pings %+v", p)
+		w.Errorf("I11: pings %+v; want none", p)
 	}
 	if found := sim.Leak("the log", w.log.String(), token); len(found) > 0 {
-		w.Errorf("I9: %v", found)
+		w.Errorf("I9: %v; want none", found)
 	}
 }
 
@@ -217,7 +217,7 @@ func (w *botHarness) fatal() string {
 		w.Fatalf("want a fatal error, got %v", err)
 	}
 	if found := sim.Leak("the error", err.Error(), token); len(found) > 0 {
-		w.Errorf("I9: %v", found)
+		w.Errorf("I9: %v; want none", found)
 	}
 	return err.Error()
 }

@@ -232,7 +232,7 @@ func TestMalformedChanges(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, ok := i.choice(); ok != want {
-			t.Errorf("%s: %v", raw, ok)
+			t.Errorf("%s: %v; want %v", raw, ok, want)
 		}
 	}
 }

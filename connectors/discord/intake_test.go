@@ -56,7 +56,7 @@ func TestMoreThanALaneHolds(t *testing.T) {
 		time.Sleep(time.Minute)
 		w.wantTexts(want...)
 		if n := w.count(discordfake.GetMessages); n != 1 {
-			t.Errorf("fetched %d times", n)
+			t.Errorf("fetched %d times; want 1", n)
 		}
 	})
 }
@@ -108,7 +108,7 @@ func TestPlaces(t *testing.T) {
 			}
 		}
 		if n := w.count(discordfake.GetChannel); n != 1 {
-			t.Errorf("asked %d times", n)
+			t.Errorf("asked %d times; want 1", n)
 		}
 		w.fake.Fault(discordfake.Match{Route: discordfake.GetChannel}, discordfake.Respond(http.StatusBadGateway, nil, ""))
 		w.say("three")

@@ -13,7 +13,7 @@ func TestRoutes(t *testing.T) {
 		"channels/12/messages?limit=1&a=34": {"GET /channels/{id}/messages", "12"},
 	} {
 		if got := routeOf("GET", path); got != want {
-			t.Errorf("%s: %+v", path, got)
+			t.Errorf("%s: %+v; want %+v", path, got, want)
 		}
 	}
 }

@@ -62,6 +62,6 @@ func TestLoopback(t *testing.T) {
 		t.Error(err)
 	}
 	if r := fake.Rejected(); len(r) > 0 {
-		t.Errorf("rejected %+v", r)
+		t.Errorf("rejected %+v; want none", r)
 	}
 }

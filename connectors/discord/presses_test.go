@@ -55,7 +55,7 @@ func TestPressesHoldNobodyUp(t *testing.T) {
 			most = max(most, runtime.NumGoroutine()-before)
 		}
 		if most > 150 { // with those of connections, on both sides
-			t.Errorf("%d goroutines run", most)
+			t.Errorf("%d goroutines run; want at most 150", most)
 		}
 		if texts := w.texts(); texts[len(texts)-1] != "hello" {
 			t.Errorf("heard %q", texts)
@@ -89,7 +89,7 @@ func TestPressesExpire(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		if n := chosen.Load(); n < 25 || n > 31 {
-			t.Errorf("%d choices are taken in three seconds", n)
+			t.Errorf("%d choices are taken in three seconds; want at least 25 and at most 31", n)
 		}
 		taken := chosen.Load()
 		w.restart()
@@ -115,7 +115,7 @@ func TestPressesAreNotLimited(t *testing.T) {
 		w.fake.Press(messages[0], w.ann, offer.ID+":1")
 		w.settle()
 		if n := len(w.fake.PressAnswers()); n != 1 {
-			t.Errorf("%d presses are answered", n)
+			t.Errorf("%d presses are answered; want 1", n)
 		}
 		if _, err := w.open().Post(w.Context(), part("words"), "run/x"); err == nil || w.count(discordfake.CreateMessage) != 2 {
 			t.Errorf("a message is sent meanwhile: %v", err)

@@ -70,7 +70,7 @@ func hearThroughProxy(t *testing.T) {
 		return chat.Accepted{}, nil
 	})
 	if err != nil || heard != "through the proxy" {
-		t.Errorf("heard %q, %v", heard, err)
+		t.Errorf(`heard %q, %v; want "through the proxy"`, heard, err)
 	}
 }
 

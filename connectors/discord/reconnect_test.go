@@ -57,7 +57,7 @@ func TestResumeIsGivenUp(t *testing.T) {
 				w.say("meanwhile")
 				time.Sleep(c.within)
 				if w.fake.Sessions() != 1 || len(w.fake.Identifies()) != 2 {
-					t.Errorf("%d sessions, %d identifies", w.fake.Sessions(), len(w.fake.Identifies()))
+					t.Errorf("%d sessions, %d identifies; want 1 and 2", w.fake.Sessions(), len(w.fake.Identifies()))
 				}
 				if n := w.count(discordfake.ConnectGateway) - before; n != c.connects {
 					t.Errorf("%d connections, want %d", n, c.connects)
@@ -83,7 +83,7 @@ func TestStoredSessionIsGivenUp(t *testing.T) {
 		w.restartAndWait()
 		w.wantTexts("before", "meanwhile")
 		if n := len(w.fake.Identifies()); n != 2 {
-			t.Errorf("%d identifies", n)
+			t.Errorf("%d identifies; want 2", n)
 		}
 	})
 }
@@ -144,7 +144,7 @@ func TestVersion(t *testing.T) {
 					t.Errorf("connected with %q", r.Query)
 				}
 			} else if !strings.HasPrefix(r.Path, "/api/v10/") {
-				t.Errorf("asked for %s", r.Path)
+				t.Errorf(`asked for %s; want it to begin with "/api/v10/"`, r.Path)
 			}
 		}
 	})

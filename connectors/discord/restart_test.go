@@ -33,7 +33,7 @@ func TestRestartKeepsTheSession(t *testing.T) {
 				}
 				w.wantOnce()
 				if w.count(discordfake.GetMessages) != 0 || len(w.fake.Identifies()) != 1 {
-					t.Errorf("%d fetches, %d identifies", w.count(discordfake.GetMessages), len(w.fake.Identifies()))
+					t.Errorf("%d fetches, %d identifies; want none and 1", w.count(discordfake.GetMessages), len(w.fake.Identifies()))
 				}
 			})
 		})
@@ -51,7 +51,7 @@ func (w *botHarness) wantOnce() {
 	w.Helper()
 	for id, n := range w.counts() {
 		if n != 1 {
-			w.Errorf("%s was handed in %d times", id, n)
+			w.Errorf("%s was handed in %d times; want 1", id, n)
 		}
 	}
 }
@@ -82,7 +82,7 @@ func TestWatermarkIsContiguous(t *testing.T) {
 		w.Refuse(nil)
 		w.start()
 		if got := w.texts(); !slices.Contains(got, "stuck") || len(got) != 6 {
-			t.Errorf("heard %q", got)
+			t.Errorf(`heard %q; want them to contain "stuck" and 6`, got)
 		}
 	})
 }
@@ -165,7 +165,7 @@ func TestLostSession(t *testing.T) {
 		}
 		w.wantOnce()
 		if n := w.count(discordfake.GetMessages); n != 4 {
-			t.Errorf("%d fetches", n)
+			t.Errorf("%d fetches; want 4", n)
 		}
 		w.say("live")
 		w.settle()
@@ -192,7 +192,7 @@ func TestNothingIsFetched(t *testing.T) {
 				time.Sleep(10 * time.Minute)
 				w.restartAndWait()
 				if n := w.count(discordfake.GetMessages); n != 0 || slices.Contains(w.texts(), "missed") {
-					t.Errorf("%d fetches, heard %q", n, w.texts())
+					t.Errorf(`%d fetches, heard %q; want none and them without "missed"`, n, w.texts())
 				}
 			})
 		})
@@ -223,7 +223,7 @@ func TestCatchUpIsBounded(t *testing.T) {
 			t.Errorf("heard %d: %q", len(got), got)
 		}
 		if n := w.count(discordfake.GetMessages); n != 1 {
-			t.Errorf("%d fetches", n)
+			t.Errorf("%d fetches; want 1", n)
 		}
 	})
 }
@@ -252,7 +252,7 @@ func TestCatchUpIsPacedAndResumed(t *testing.T) {
 		}
 		time.Sleep(3 * time.Second)
 		if n := w.count(discordfake.GetMessages); n < 5 || n > 15 {
-			t.Errorf("%d fetches in three seconds", n)
+			t.Errorf("%d fetches in three seconds; want at least 5 and at most 15", n)
 		}
 		w.kill()
 		w.restartAndWait()
@@ -260,7 +260,7 @@ func TestCatchUpIsPacedAndResumed(t *testing.T) {
 		slices.Sort(got)
 		slices.Sort(want)
 		if !slices.Equal(got, want) {
-			t.Errorf("heard %q", got)
+			t.Errorf("heard %q; want %q", got, want)
 		}
 	})
 }

@@ -77,7 +77,7 @@ func TestShards(t *testing.T) {
 		time.Sleep(12 * time.Second)
 		synctest.Wait()
 		if n := len(w.fake.Shards()); n != 3 {
-			t.Errorf("%d shards after 12 s", n)
+			t.Errorf("%d shards after 12 s; want 3", n)
 		}
 		if said := w.bot.Limited(); !regexp.MustCompile(`^of the 4 shards of the bot on Discord, \d is not connected$`).MatchString(said) {
 			t.Errorf("limited: %q", said)
@@ -86,7 +86,7 @@ func TestShards(t *testing.T) {
 		w.wantShards(4)
 		w.wantSpaced()
 		if said := w.bot.Limited(); said != "" {
-			t.Errorf("limited: %q", said)
+			t.Errorf("limited: %q; want none", said)
 		}
 		var want []string
 		for i := range 4 {
@@ -99,7 +99,7 @@ func TestShards(t *testing.T) {
 		w.settle()
 		w.wantTexts(append(want, "direct")...)
 		if n := len(w.inboundMessages()); n != 5 {
-			t.Errorf("%d events", n)
+			t.Errorf("%d events; want 5", n)
 		}
 	}, discordfake.WithShards(4))
 }
@@ -113,7 +113,7 @@ func TestShardsLogInInParallel(t *testing.T) {
 		w.wantShards(16)
 		w.wantSpaced()
 		if n := w.count(discordfake.GetGatewayBot); n > 3 {
-			t.Errorf("asked %d times", n)
+			t.Errorf("asked %d times; want at most 3", n)
 		}
 	}, discordfake.WithShards(16), discordfake.WithIdentifyLimit(1000, 8))
 }
@@ -136,10 +136,10 @@ func TestShardsResume(t *testing.T) {
 		w.wantShards(3)
 		all.heard()
 		if logins, resumes := len(w.fake.Identifies()), len(w.fake.Resumes()); logins != 3 || resumes != 6 {
-			t.Errorf("%d logins and %d resumes", logins, resumes)
+			t.Errorf("%d logins and %d resumes; want 3 and 6", logins, resumes)
 		}
 		if n := w.count(discordfake.GetGatewayBot); n > 3 {
-			t.Errorf("asked %d times", n)
+			t.Errorf("asked %d times; want at most 3", n)
 		}
 	}, discordfake.WithShards(3))
 }
@@ -206,7 +206,7 @@ func TestShardsOfTheSettings(t *testing.T) {
 		w.restart()
 		w.launch()
 		if said := w.fatal(); !strings.Contains(said, "too many servers for 3 shards; set connectors.discord.shards to auto") {
-			t.Errorf("said %q", said)
+			t.Errorf(`said %q; want it to contain "too many servers for 3 shards; set connectors.discord.shards to auto"`, said)
 		}
 	}, discordfake.WithGuildLimit(2))
 }
@@ -231,7 +231,7 @@ func TestSessionOfAnotherDivision(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		w.wantShards(3)
 		if n := len(w.fake.Resumes()); n != 0 {
-			t.Errorf("%d sessions were resumed", n)
+			t.Errorf("%d sessions were resumed; want none", n)
 		}
 	}, discordfake.WithShards(2))
 }
@@ -243,18 +243,18 @@ func TestLastLoginsAreKept(t *testing.T) {
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
 		if n := len(w.fake.Identifies()); n != 2 {
-			t.Errorf("%d logins", n)
+			t.Errorf("%d logins; want 2", n)
 		}
 		if said := w.bot.Limited(); !regexp.MustCompile(`^of the 4 .*, \d and \d are not connected: today's logins are used up until 20..-..-.. 00:00 UTC$`).MatchString(said) {
 			t.Errorf("limited: %q", said)
 		}
 		if n := strings.Count(w.log.String(), "today's logins are used up"); n != 1 {
-			t.Errorf("logged %d times", n)
+			t.Errorf("logged %d times; want 1", n)
 		}
 		time.Sleep(25 * time.Hour)
 		w.wantShards(4)
 		if said := w.bot.Limited(); said != "" {
-			t.Errorf("limited: %q", said)
+			t.Errorf("limited: %q; want none", said)
 		}
 	}, discordfake.WithShards(4), discordfake.WithIdentifyLimit(200, 1), discordfake.WithSpentIdentifies(196))
 }
@@ -335,7 +335,7 @@ func TestReplicasShareShards(t *testing.T) {
 		}
 		for _, bot := range []*discord.Discord{a, b, c} {
 			if said := bot.Limited(); said != "" {
-				t.Errorf("limited: %q", said)
+				t.Errorf("limited: %q; want none", said)
 			}
 		}
 		r.store.Cut("a", false)

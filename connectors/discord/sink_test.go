@@ -166,7 +166,7 @@ func TestErrors(t *testing.T) {
 					}
 				}
 				if found := fmt.Sprintf("%v %+v %#v", err, err, err); strings.Contains(found, token) {
-					t.Errorf("SE-02: %s", found)
+					t.Errorf("SE-02: %s; want it without %s", found, token)
 				}
 			})
 		})
@@ -185,7 +185,7 @@ func TestForbiddenIsNotAskedAgain(t *testing.T) {
 			}
 		}
 		if n := w.fake.InvalidRequests(); n != 1 {
-			t.Errorf("%d refusals", n)
+			t.Errorf("%d refusals; want 1", n)
 		}
 	})
 }
@@ -323,7 +323,7 @@ func TestTooManyRequests(t *testing.T) {
 					t.Errorf("I6: got %v", err)
 				}
 				if n := len(w.fake.Log()) - before; n != 0 {
-					t.Errorf("I6: %d requests", n)
+					t.Errorf("I6: %d requests; want none", n)
 				}
 				time.Sleep(slow.After)
 				if err := w.edit(s, id, "new"); err != nil {
@@ -358,7 +358,7 @@ func TestWaitOfBanGrows(t *testing.T) {
 			time.Sleep(slow.After)
 		}
 		if tries < 3 || tries > 6 {
-			t.Errorf("%d tries in a ban of 20 minutes", tries)
+			t.Errorf("%d tries in a ban of 20 minutes; want at least 3 and at most 6", tries)
 		}
 	})
 }

@@ -107,7 +107,7 @@ func story(t *testing.T, play func(w *fakeServer, model *modelfake.Server, stop 
 			t.Error(err)
 		}
 		if bad := w.Refused(); len(bad) > 0 {
-			t.Errorf("the server refused %q", bad)
+			t.Errorf("the server refused %q; want none", bad)
 		}
 	})
 }
@@ -133,7 +133,7 @@ func TestWholeGatewayAnswersInAGroup(t *testing.T) {
 			t.Errorf("Eve reads %q", own)
 		}
 		if n := len(model.Requests()); n != 1 {
-			t.Errorf("the model was asked %d times", n)
+			t.Errorf("the model was asked %d times; want 1", n)
 		}
 	})
 }
@@ -162,7 +162,7 @@ func TestCommands(t *testing.T) {
 			t.Errorf("gateway check says %q; want %q", found, want)
 		}
 		if on := cfg.WithoutConnectors().ConnectorsOn(); len(on) > 0 {
-			t.Errorf("gateway chat starts %v", on)
+			t.Errorf("gateway chat starts %v; want none", on)
 		}
 	}
 }

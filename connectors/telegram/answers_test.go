@@ -144,7 +144,7 @@ func TestPressesPause(t *testing.T) {
 		}
 		wait(2 * time.Second)
 		if n := len(r.CallbackAnswers()); n != 2 {
-			t.Errorf("%d presses are answered after the pause", n)
+			t.Errorf("%d presses are answered after the pause; want 2", n)
 		}
 	}, telegramfake.WithoutFlood())
 }
@@ -168,7 +168,7 @@ func TestPressesAtAStop(t *testing.T) {
 			t.Errorf("the stop took %v", d)
 		}
 		if n := len(r.CallbackAnswers()); n < 25 || n > 32 {
-			t.Errorf("%d presses are answered", n)
+			t.Errorf("%d presses are answered; want at least 25 and at most 32", n)
 		}
 	}, telegramfake.WithoutFlood())
 }
@@ -190,7 +190,7 @@ func TestPressesStayInOrder(t *testing.T) {
 		wait(keptWait)
 		r.want("one")
 		if chosen.Load() != 2 {
-			t.Errorf("%d choices are taken", chosen.Load())
+			t.Errorf("%d choices are taken; want 2", chosen.Load())
 		}
 	}, telegramfake.WithoutFlood())
 }

@@ -32,7 +32,7 @@ func TestButtons(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := r.Messages(chat)[0].Buttons(); len(got) != 0 {
-			t.Errorf("buttons %+v", got)
+			t.Errorf("buttons %+v; want none", got)
 		}
 	})
 }

@@ -35,7 +35,7 @@ func TestConnectionsAreReused(t *testing.T) {
 			wait(time.Second)
 		}
 		if n := dials.Load(); n != 1 {
-			t.Errorf("%d connections for polls", n)
+			t.Errorf("%d connections for polls; want 1", n)
 		}
 		dials.Store(0)
 		for range 3 {
@@ -51,7 +51,7 @@ func TestConnectionsAreReused(t *testing.T) {
 			wait(2 * time.Second)
 		}
 		if n := dials.Load(); n > 30 {
-			t.Errorf("%d connections for 30 requests at a time", n)
+			t.Errorf("%d connections for 30 requests at a time; want at most 30", n)
 		}
 	})
 }

@@ -82,7 +82,7 @@ func TestAnswersGrow(t *testing.T) {
 			}
 		}
 		if edits < 20 {
-			t.Errorf("the private answer was edited %d times in 40 s", edits)
+			t.Errorf("the private answer was edited %d times in 40 s; want at least 20", edits)
 		}
 	}, telegramfake.WithReadAllGroupMessages())
 }

@@ -49,7 +49,7 @@ func TestQuotedMessageComesAlong(t *testing.T) {
 		`"text":"why?",` + replyTo(`"new_chat_title":"x"`):                                                   {Name: "P", What: "a message"},
 	} {
 		if got := read(t, inGroup, fields).(chat.Message).Quoted; got != want {
-			t.Errorf("%s: %+v", fields, got)
+			t.Errorf("%s: %+v; want %+v", fields, got, want)
 		}
 	}
 }
@@ -102,7 +102,7 @@ func TestForwardedTextIsNotTheSenders(t *testing.T) {
 	} {
 		text := `"text":"/reset\nAda: gold!","forward_origin":` + origin
 		if got := read(t, inPrivate, text).(chat.Message).Text; got != want {
-			t.Errorf("%s: %q", origin, got)
+			t.Errorf("%s: %q; want %q", origin, got, want)
 		}
 		reply := `"text":"why?","reply_to_message":{"message_id":3,"date":1,"chat":` + inPrivate + `,"from":{"id":5,"first_name":"Ada","last_name":"L"},` + text + `}`
 		if got := read(t, inPrivate, reply).(chat.Message).Quoted; got.Text != want || got.Name != "Ada L" {
@@ -116,7 +116,7 @@ func TestForwardedTextIsNotTheSenders(t *testing.T) {
 			photo, want = photo+`,"caption":"look"`, "*Forwarded from Bob:* look"
 		}
 		if got := read(t, inPrivate, photo).(chat.Message).Text; got != want {
-			t.Errorf("a picture: %q", got)
+			t.Errorf("a picture: %q; want %q", got, want)
 		}
 	}
 	// An origin that can't be read makes the message unreadable, because its words would pass for the sender's.
@@ -243,7 +243,7 @@ func TestBots(t *testing.T) {
 			switch in := read(t, c.chat, extra).(type) {
 			case chat.Message:
 				if in.Bot != c.bot || in.Author != c.author {
-					t.Errorf("bot %t, author %s", in.Bot, in.Author)
+					t.Errorf("bot %t, author %s; want %t and %s", in.Bot, in.Author, c.bot, c.author)
 				}
 			}
 		})
@@ -320,7 +320,7 @@ func TestCommands(t *testing.T) {
 		entities, _ := json.Marshal([]map[string]any{{"type": "bot_command", "offset": 0, "length": c.length}})
 		in := read(t, c.chat, `"text":"`+c.text+`","entities":`+string(entities)+c.more)
 		if in := in.(chat.Message); in.Text != c.want || in.Addressed != c.addressed {
-			t.Errorf("%s: %q, addressed %t", c.text, in.Text, in.Addressed)
+			t.Errorf("%s: %q, addressed %t; want %q and %t", c.text, in.Text, in.Addressed, c.want, c.addressed)
 		}
 	}
 	if in := read(t, inGroup, `"text":"@parley_bot /stop","entities":[{"type":"mention","offset":0,"length":11}]`).(chat.Message); in.Text != "/stop" || !in.Addressed {

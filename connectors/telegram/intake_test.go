@@ -50,11 +50,11 @@ func TestChatsAtTheSameTime(t *testing.T) {
 		}
 		for room, texts := range got {
 			if texts != "12" {
-				t.Errorf("%s got %q", room, texts)
+				t.Errorf(`%s got %q; want "12"`, room, texts)
 			}
 		}
 		if len(got) != chats {
-			t.Errorf("%d chats were heard", len(got))
+			t.Errorf("%d chats were heard; want %d", len(got), chats)
 		}
 		cancel()
 		if err := <-ended; err != nil {
@@ -100,16 +100,16 @@ func TestOffsetStaysBehindASlowChat(t *testing.T) {
 				t.Errorf("%d confirms an update that is not stored, %d", offset, first.ID)
 			}
 			if n := len(r.Unconfirmed()); n < 7 {
-				t.Errorf("%d updates wait", n)
+				t.Errorf("%d updates wait; want at least 7", n)
 			}
 		}
 		if n := r.count("getUpdates"); n > 60 {
-			t.Errorf("%d polls in 30 s", n)
+			t.Errorf("%d polls in 30 s; want at most 60", n)
 		}
 		close(release)
 		wait(10 * time.Second)
 		if n := len(r.Unconfirmed()); n != 0 {
-			t.Errorf("%d updates are unconfirmed", n)
+			t.Errorf("%d updates are unconfirmed; want none", n)
 		}
 	})
 }
@@ -132,7 +132,7 @@ func TestPanicInTheHandler(t *testing.T) {
 		wait(time.Minute)
 		r.want("before", "after")
 		if n := len(r.Unconfirmed()); n != 0 {
-			t.Errorf("%d updates are unconfirmed", n)
+			t.Errorf("%d updates are unconfirmed; want none", n)
 		}
 	})
 }

@@ -69,7 +69,7 @@ func TestMembershipComesAgain(t *testing.T) {
 		wait(pollTime)
 		got := r.Drain()
 		if len(got) != 2 {
-			t.Fatalf("handed over %+v", got)
+			t.Fatalf("handed over %+v; want 2", got)
 		}
 		if _, ok := got[0].(chat.Left); !ok {
 			t.Errorf("first came %+v", got[0])
@@ -212,7 +212,7 @@ func TestMigrationIsKept(t *testing.T) {
 		r.run(next)
 		r.Say(moved, ada, "later")
 		if got := r.last(); got.Room != room || got.Text != "later" {
-			t.Errorf("in the next process %q came in %s", got.Text, got.Room)
+			t.Errorf(`in the next process %q came in %s; want %s and "later"`, got.Text, got.Room, room)
 		}
 		s, err := next.Open(t.Context(), chat.Address{ConnectorData: address{Chat: club.ID, Kind: group}.encode()})
 		if err != nil {
@@ -222,7 +222,7 @@ func TestMigrationIsKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := r.final("sendMessage"); got.Chat != moved.ID || r.count("sendMessage") != 1 {
-			t.Errorf("it was posted to %d, in %d requests", got.Chat, r.count("sendMessage"))
+			t.Errorf("it was posted to %d, in %d requests; want %d and 1", got.Chat, r.count("sendMessage"), moved.ID)
 		}
 	}, telegramfake.WithReadAllGroupMessages())
 }

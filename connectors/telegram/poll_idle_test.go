@@ -97,7 +97,7 @@ func TestPollFloorOfOldUpdates(t *testing.T) {
 		since := time.Now()
 		wait(time.Minute)
 		if n := len(r.polls(since)); n > 35 {
-			t.Errorf("%d polls within a minute", n)
+			t.Errorf("%d polls within a minute; want at most 35", n)
 		}
 	})
 }

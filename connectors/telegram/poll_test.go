@@ -28,7 +28,7 @@ func TestHandsOverInOrder(t *testing.T) {
 			t.Errorf("Run returned %v", err)
 		}
 		if left := r.Unconfirmed(); len(left) > 0 {
-			t.Errorf("a stop leaves %d updates unconfirmed", len(left))
+			t.Errorf("a stop leaves %d updates unconfirmed; want none", len(left))
 		}
 	})
 }
@@ -71,7 +71,7 @@ func TestKeepsWhatIsNotTaken(t *testing.T) {
 		wait(30 * time.Second)
 		r.want()
 		if n := r.count("getUpdates"); n > 12 {
-			t.Errorf("%d polls in 30 s", n)
+			t.Errorf("%d polls in 30 s; want at most 12", n)
 		}
 		if !strings.Contains(r.log.String(), "level=ERROR") {
 			t.Error("the log has no error for the operator; want one")
@@ -183,7 +183,7 @@ func TestNumbersStartAgain(t *testing.T) {
 		wait(2 * time.Minute)
 		r.want("one", "two", "three")
 		if n := len(r.Unconfirmed()); n != 0 {
-			t.Errorf("%d unconfirmed", n)
+			t.Errorf("%d unconfirmed; want none", n)
 		}
 	}, telegramfake.WithIdleJump(), telegramfake.WithSeed(3))
 }
@@ -205,7 +205,7 @@ func TestConflicts(t *testing.T) {
 		r.Fault(telegramfake.Fault{Method: "getUpdates", Times: -1, Status: 409, Body: other})
 		wait(10 * time.Minute)
 		if n := r.count("getUpdates") - begun; n < 8 || n > 40 {
-			t.Errorf("%d tries in ten minutes", n)
+			t.Errorf("%d tries in ten minutes; want at least 8 and at most 40", n)
 		}
 		if !strings.Contains(r.log.String(), "another process is fetching") {
 			t.Error("the operator does not learn why nothing arrives")
@@ -278,11 +278,11 @@ func TestPollIsToldToWait(t *testing.T) {
 		r.run(r.bot)
 		wait(119 * time.Second)
 		if n := r.count("getUpdates"); n != 1 {
-			t.Errorf("%d polls before the time", n)
+			t.Errorf("%d polls before the time; want 1", n)
 		}
 		wait(2 * time.Second)
 		if n := r.count("getUpdates"); n != 2 {
-			t.Errorf("%d polls", n)
+			t.Errorf("%d polls; want 2", n)
 		}
 	})
 }
@@ -357,7 +357,7 @@ func TestAllowedUpdates(t *testing.T) {
 		wait(time.Minute)
 		r.want("one", "edited: one, changed")
 		if all := r.Updates(); len(all) != 4 {
-			t.Errorf("%d updates were made", len(all))
+			t.Errorf("%d updates were made; want 4", len(all))
 		}
 		if log := r.log.String(); !strings.Contains(log, "status=kicked") {
 			t.Error("an update had no handler")

@@ -122,7 +122,7 @@ func TestTransport(t *testing.T) {
 				_, err := s.Post(ctx, part("x"), "")
 				wantError(t, err, c.want)
 				if n := len(r.Messages(chat)); n != c.applied || r.count("sendMessage") != 1 {
-					t.Errorf("%d messages of %d requests", n, r.count("sendMessage"))
+					t.Errorf("%d messages of %d requests; want %d and 1", n, r.count("sendMessage"), c.applied)
 				}
 			})
 		})

@@ -74,7 +74,7 @@ func TestRender(t *testing.T) {
 	}
 	for _, nothing := range []string{"", " \n"} {
 		if parts := rendered(nothing); len(parts) != 0 {
-			t.Errorf("nothing becomes %+v", parts)
+			t.Errorf("nothing becomes %+v; want none", parts)
 		}
 	}
 	for _, marks := range []string{"```\n```", "#"} { // not even an answer of nothing but marks is swallowed
@@ -123,7 +123,7 @@ func TestRenderGolden(t *testing.T) {
 	parts := rendered(string(in))
 	checkParts(t, string(in), parts)
 	if len(parts) != 1 {
-		t.Fatalf("%d parts", len(parts))
+		t.Fatalf("%d parts; want 1", len(parts))
 	}
 	golden.Check(t, filepath.Join("testdata", "answer.html"), parts[0].Text+"\n")
 }
@@ -180,7 +180,7 @@ func TestManyEntities(t *testing.T) {
 			total += len(entities)
 		}
 		if len(parts) < 2 || total < 150 {
-			t.Errorf("%s: %d parts, %d entities", name, len(parts), total)
+			t.Errorf("%s: %d parts, %d entities; want at least 2 and at least 150", name, len(parts), total)
 		}
 	}
 }

@@ -92,7 +92,7 @@ func TestWhereAnswersGo(t *testing.T) {
 				t.Errorf("%s: typing in thread %q, want %q", name, got, c.thread)
 			}
 			if got := sent["reply_parameters"] != ""; got != c.reply {
-				t.Errorf("%s: reply %t", name, got)
+				t.Errorf("%s: reply %t; want %t", name, got, c.reply)
 			}
 			place := r.last().Here().Address // a message that the agent starts is not a reply
 			r.post(r.open(place), "by myself")
@@ -184,10 +184,10 @@ func TestMigratedGroupKeepsItsRoom(t *testing.T) {
 				t.Errorf("%+v", m)
 			}
 			if want := map[bool]int{true: 1, false: 2}[told]; r.count("sendMessage")-before != want {
-				t.Errorf("told %t: %d requests", told, r.count("sendMessage")-before)
+				t.Errorf("told %t: %d requests; want %d", told, r.count("sendMessage")-before, want)
 			}
 			if reply := r.final("sendMessage").Params["reply_parameters"]; reply != "" {
-				t.Errorf("it replies to another chat's message: %s", reply)
+				t.Errorf("it replies to another chat's message: %s; want none", reply)
 			}
 			wantError(t, s.Edit(t.Context(), id, part("first, changed")), progressive.ErrStale)
 			if err := s.Edit(t.Context(), second, part("second, changed")); err != nil {
@@ -278,7 +278,7 @@ func TestMentions(t *testing.T) {
 		a.ReplyTo = "" // not a reply
 		r.post(r.open(a), "hello @ada")
 		if got := r.Pings(); len(got) != 2 {
-			t.Errorf("unasked: pings %+v", got)
+			t.Errorf("unasked: pings %+v; want 2", got)
 		}
 	})
 }

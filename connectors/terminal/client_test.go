@@ -236,7 +236,7 @@ func TestScriptTellsWhatIsImportant(t *testing.T) {
 		t.Fatal(err)
 	}
 	if out.String() != "bought\n" || notes.String() != "this costs money[2J\n" {
-		t.Errorf("it wrote %q, and beside it %q", out.String(), notes.String())
+		t.Errorf(`it wrote %q, and beside it %q; want "bought\n" and "this costs money[2J\n"`, out.String(), notes.String())
 	}
 }
 
@@ -282,7 +282,7 @@ func TestScriptIsHarmless(t *testing.T) {
 	}
 	var out strings.Builder
 	if err := (Script{Client: c, Out: &out}).Ask(t.Context(), "Hi"); err != nil || out.String() != "a[2Jb2Jc\n\n" {
-		t.Errorf("it wrote %q, %v", out.String(), err)
+		t.Errorf(`it wrote %q, %v; want "a[2Jb2Jc\n\n"`, out.String(), err)
 	}
 }
 

@@ -160,7 +160,7 @@ func TestScreen(t *testing.T) {
 	want := func(lines ...string) {
 		t.Helper()
 		if got := y.all(); !slices.Equal(got, lines) {
-			t.Errorf("the terminal shows %q", got)
+			t.Errorf("the terminal shows %q; want %q", got, lines)
 		}
 	}
 	s.show([]string{"Hello"})

@@ -80,7 +80,7 @@ func TestChooseWhileItGoesOn(t *testing.T) {
 			k.tty.until("› " + typed)
 			k.types("\r")
 			if got := <-k.chosen; got != "{q 1}" {
-				t.Errorf("what is chosen is %s", got)
+				t.Errorf(`what is chosen is %s; want "{q 1}"`, got)
 			}
 			close(heard)
 			k.end("", "Playing it.", "", "")
@@ -100,7 +100,7 @@ func TestOptionsGo(t *testing.T) {
 	k.end("", "Which one? Never mind.", "", "› thank y")
 	k.types("ou\r")
 	if text, err := k.chat.next(); text != "thank you" || err != nil {
-		t.Errorf("the next message is %q, %v", text, err)
+		t.Errorf(`the next message is %q, %v; want "thank you"`, text, err)
 	}
 }
 
@@ -136,7 +136,7 @@ func TestOptionsStayBesideOtherLines(t *testing.T) {
 	k.tty.until("2. So What", "", "› ")
 	k.types("2\r")
 	if got := <-k.chosen; got != "{q 1}" {
-		t.Errorf("what is chosen is %s", got)
+		t.Errorf(`what is chosen is %s; want "{q 1}"`, got)
 	}
 	close(chosen)
 	if err := <-k.ended; err != nil {
@@ -180,21 +180,21 @@ func TestTypedAhead(t *testing.T) {
 	k := talking(t, and(and(frames(`data: {"type":"status","kind":"thinking"}`), typed, asked), heard, frames(`data: {"type":"done","fullText":"Playing it."}`)))
 	k.types("hello\r1\rand")
 	if text, err := k.chat.next(); text != "hello" || err != nil {
-		t.Fatalf("the first message is %q, %v", text, err)
+		t.Fatalf(`the first message is %q, %v; want "hello"`, text, err)
 	}
 	k.ask()
 	close(typed)
 	k.tty.until("2. So What", "", "› ")
 	k.types("2\r")
 	if got := <-k.chosen; got != "{q 1}" {
-		t.Errorf("what is chosen is %s", got)
+		t.Errorf(`what is chosen is %s; want "{q 1}"`, got)
 	}
 	close(heard)
 	if err := <-k.ended; err != nil {
 		t.Error(err)
 	}
 	if text, err := k.chat.next(); text != "1" || err != nil {
-		t.Errorf("the next message is %q, %v", text, err)
+		t.Errorf(`the next message is %q, %v; want "1"`, text, err)
 	}
 }
 
@@ -230,6 +230,6 @@ func TestScriptTellsWhatIsAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	if out.String() != "Playing it.\n" || notes.String() != "Which one?[2J\n\n1. Bl[2Jue\n2. So What\n\nWrite its number.\n" {
-		t.Errorf("it wrote %q, and beside it %q", out.String(), notes.String())
+		t.Errorf(`it wrote %q, and beside it %q; want "Playing it.\n" and "Which one?[2J\n\n1. Bl[2Jue\n2. So What\n\nWrite its number.\n"`, out.String(), notes.String())
 	}
 }

@@ -24,7 +24,7 @@ func TestCallShows(t *testing.T) {
 		c.Append(" four")
 		v := a.View()
 		if got := v.Text(); got != "Let me see.\n\nthree four" {
-			t.Errorf("%q", got)
+			t.Errorf(`%q; want "Let me see.\n\nthree four"`, got)
 		}
 		if diff := cmp.Diff([]string{"one", ", two", "three", "four"}, v.History); diff != "" {
 			t.Error(diff)

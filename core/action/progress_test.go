@@ -86,17 +86,17 @@ func TestImportantIsNotLost(t *testing.T) {
 		p.Important("again")
 	}
 	if v := a.View(); len(v.Important) != 2 {
-		t.Errorf("after the end it has %q", v.Important)
+		t.Errorf("after the end it has %q; want 2", v.Important)
 	}
 	var long answer.Answer
 	for range 100 {
 		long.Apply(answer.Change{Kind: answer.Callback, Call: "c", Text: "again", Important: "again"})
 	}
 	if n := len(long.View().Important); n != 20 {
-		t.Errorf("%d updates of one answer are sent", n)
+		t.Errorf("%d updates of one answer are sent; want 20", n)
 	}
 	if got := a.View().Text(); got != "bought" {
-		t.Errorf("at last it says %q", got)
+		t.Errorf(`at last it says %q; want "bought"`, got)
 	}
 }
 
@@ -163,7 +163,7 @@ func TestProgressFiles(t *testing.T) {
 		var a answer.Answer
 		c.end(action.NewProgress(action.NewCall(&a, "DO", nil, action.TurnContext{}, nil, nil)))
 		if diff := cmp.Diff(c.want, a.View().Files()); diff != "" {
-			t.Errorf("%s: %s", name, diff)
+			t.Errorf("%s: %s; want none", name, diff)
 		}
 	}
 }

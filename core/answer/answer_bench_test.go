@@ -81,7 +81,7 @@ func TestReadersInParallel(t *testing.T) {
 				at = next
 			}
 			if got != 4000 {
-				t.Errorf("a reader got %d bytes", got)
+				t.Errorf("a reader got %d bytes; want 4000", got)
 			}
 		})
 	}

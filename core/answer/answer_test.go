@@ -169,7 +169,7 @@ func TestWait(t *testing.T) {
 					t.Errorf("waiting gave %v", err)
 				}
 				if waited := time.Since(begun) > 0; waited != c.waits {
-					t.Errorf("it waited: %v", waited)
+					t.Errorf("it waited: %v; want %v", waited, c.waits)
 				}
 			})
 		})

@@ -37,7 +37,7 @@ func TestTellAgain(t *testing.T) {
 			t.Fatalf("%q became %q", v.Text(), told.Text())
 		}
 		if diff := cmp.Diff(v.Calls(), told.Calls()); diff != "" {
-			t.Fatalf("%q: %s", v.Text(), diff)
+			t.Fatalf("%q: %s; want none", v.Text(), diff)
 		}
 	}
 }
@@ -62,7 +62,7 @@ func TestCallsAreBounded(t *testing.T) {
 		}
 	}
 	if len(k.Files) != 7 {
-		t.Errorf("%d files are kept", len(k.Files))
+		t.Errorf("%d files are kept; want 7", len(k.Files))
 	}
 	if len(calls) != mostCalls || bytes > maxCallsBytes || bytes < maxCallsBytes/2 {
 		t.Errorf("%d calls with %d bytes", len(calls), bytes)
@@ -75,7 +75,7 @@ func TestTellWhatDoesNotFit(t *testing.T) {
 		var a Answer
 		a.Replay("one\n\ntwo", nil, []PastCall{{ID: "c", Tool: Tool{Name: "LOOK", Stage: StageEnd}, At: at}}, noFiles)
 		if v := a.View(); v.Text() != "one\n\ntwo" || len(v.Calls()) != 1 {
-			t.Errorf("a call at %d: %q, %d calls", at, v.Text(), len(v.Calls()))
+			t.Errorf(`a call at %d: %q, %d calls; want "one\n\ntwo" and 1`, at, v.Text(), len(v.Calls()))
 		}
 	}
 }

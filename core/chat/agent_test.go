@@ -13,7 +13,7 @@ func TestCalled(t *testing.T) {
 		"": false, "Parleys": false, "Parley2": false, "Hello Parley": false, "Par": false, "Ünal": false, "> Parley said": false,
 	} {
 		if got := a.IsCalled(text); got != want {
-			t.Errorf("%q: %v", text, got)
+			t.Errorf("%q: %v; want %v", text, got, want)
 		}
 	}
 }

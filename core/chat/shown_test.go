@@ -19,7 +19,7 @@ func TestWithShown(t *testing.T) {
 		{Shown{Part: 7, Gone: true}, before},
 	} {
 		if got := WithShown(before, c.s); !slices.Equal(got, c.want) {
-			t.Errorf("with %+v: %+v", c.s, got)
+			t.Errorf("with %+v: %+v; want %+v", c.s, got, c.want)
 		}
 	}
 	if got := WithShown([]Shown{{Part: 0}}, Shown{Gone: true}); got == nil || len(got) > 0 {

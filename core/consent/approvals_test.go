@@ -185,14 +185,14 @@ func TestAskedElsewhere(t *testing.T) {
 	}
 	for range 2 { // a crash repeats it
 		if said := says("Once", "olga"); said != "Approved." {
-			t.Errorf("the owner reads %q", said)
+			t.Errorf(`the owner reads %q; want "Approved."`, said)
 		}
 	}
 	if said := says("Deny", "olga"); said != "This request has closed." || len(d.woken) != 2 || d.woken[0] != "room#1" {
 		t.Errorf("too late she reads %q; woken are %q", said, d.woken)
 	}
 	if _, refused, err := d.asks("bob", `{}`, action.Writes, shop); refused != "" || err != nil {
-		t.Errorf("the call: %q, %v", refused, err)
+		t.Errorf("the call: %q, %v; want none", refused, err)
 	}
 }
 
@@ -232,12 +232,12 @@ func TestRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newApprovals()
 		if _, refused, err := d.asks("olga", `{"text":"`+strings.Repeat("x", 1500)+`"}`, action.Writes, shop); err != nil || !strings.Contains(refused, "too long") {
-			t.Errorf("long arguments: %q, %v", refused, err)
+			t.Errorf(`long arguments: %q, %v; want it to contain "too long"`, refused, err)
 		}
 		_, _, _ = d.asks("bob", `{}`, action.Writes, shop)
 		time.Sleep(time.Hour)
 		if _, refused, err := d.asks("bob", `{}`, action.Writes, shop); err != nil || !strings.Contains(refused, "in time") {
-			t.Errorf("after the time: %q, %v", refused, err)
+			t.Errorf(`after the time: %q, %v; want it to contain "in time"`, refused, err)
 		}
 		_, _, _ = d.asks("bob", `{"n":1}`, action.Writes, shop)
 		if err := d.Abandon(context.Background(), d.waits[1].For); err != nil {

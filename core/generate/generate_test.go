@@ -150,7 +150,7 @@ func TestAnotherModelContinues(t *testing.T) {
 					t.Errorf("%q, %v", v.Text(), err)
 				}
 				if got, want := v.Remembered().Text(), strings.TrimPrefix(strings.TrimPrefix(c.text, notice), "\n\n"); got != want {
-					t.Errorf("it remembers %q", got)
+					t.Errorf("it remembers %q; want %q", got, want)
 				}
 				told := false
 				changes, _ := a.Since(0)
@@ -179,7 +179,7 @@ func TestModelWithoutTools(t *testing.T) {
 		a := new(answer.Answer)
 		err := write(t, []llm.Named{{Name: "a", Model: first, Fallback: []string{"b"}}, {Name: "b", Model: plain, NoTools: true}}, a, generate.Native)
 		if err != nil || len(plain.asked) != 1 || !strings.HasSuffix(a.View().Text(), "It is noon.") {
-			t.Fatalf("%v, %d calls: %q", err, len(plain.asked), a.View().Text())
+			t.Fatalf(`%v, %d calls: %q; want 1 and it to end with "It is noon."`, err, len(plain.asked), a.View().Text())
 		}
 		told := ""
 		for _, m := range plain.asked[0].Messages {
@@ -189,7 +189,7 @@ func TestModelWithoutTools(t *testing.T) {
 			told += m.Text + "\n"
 		}
 		if len(plain.asked[0].Tools) != 0 || !strings.Contains(told, "Result of LOOK:\n") {
-			t.Errorf("it is given %d tools and told %q", len(plain.asked[0].Tools), told)
+			t.Errorf(`it is given %d tools and told %q; want none and it to contain "Result of LOOK:\n"`, len(plain.asked[0].Tools), told)
 		}
 	})
 }

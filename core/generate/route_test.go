@@ -34,7 +34,7 @@ func overloaded(after time.Duration) error {
 func TestEachModelIsAskedOnce(t *testing.T) {
 	for name, want := range map[string][]string{"": {"a", "b", "c", "d"}, "removed": {"a", "b", "c", "d"}, "b": {"b", "d", "a", "c"}, "alone": {"alone"}} {
 		if got := way(table().Route(name), overloaded(0)); !slices.Equal(got, want) {
-			t.Errorf("from %q: %q", name, got)
+			t.Errorf("from %q: %q; want %q", name, got, want)
 		}
 	}
 }
@@ -46,14 +46,14 @@ func TestFailuresOfTheQuestion(t *testing.T) {
 		4: &llm.Failure{Kind: llm.ConversationTooLong},
 	} {
 		if got := way(table().Route("a"), err); len(got) != want {
-			t.Errorf("%v: %q", err, got)
+			t.Errorf("%v: %q; want %v", err, got, want)
 		}
 	}
 	if got := way(table().Route("a"), context.Canceled); len(got) != 1 {
-		t.Errorf("cancelled: %q", got)
+		t.Errorf("cancelled: %q; want 1", got)
 	}
 	if got := way(table().Route("a"), errors.Join(llm.ErrStalled)); len(got) != 4 {
-		t.Errorf("stalled: %q", got)
+		t.Errorf("stalled: %q; want 4", got)
 	}
 }
 
@@ -91,7 +91,7 @@ func TestCircuitBreaker(t *testing.T) {
 		fail()
 		fail()
 		if got := rests(); got != 0 {
-			t.Errorf("after two failures it rests for %v", got)
+			t.Errorf("after two failures it rests for %v; want none", got)
 		}
 		for _, want := range []time.Duration{15 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 5 * time.Minute, 5 * time.Minute} {
 			fail()
@@ -102,7 +102,7 @@ func TestCircuitBreaker(t *testing.T) {
 		all.Route("a").Worked()
 		fail()
 		if got := rests(); got != 0 {
-			t.Errorf("after it worked, it rests for %v", got)
+			t.Errorf("after it worked, it rests for %v; want none", got)
 		}
 	})
 }

@@ -17,7 +17,7 @@ func TestSmallOrLarge(t *testing.T) {
 		large: {Large: large}, small: {Large: large, LargeAgent: true, Small: small}, nil: {Large: large, LargeAgent: true},
 	} {
 		if got := m.SmallOrLarge(); got != want {
-			t.Errorf("%+v: %v", m, got)
+			t.Errorf("%+v: %v; want %v", m, got, want)
 		}
 	}
 }

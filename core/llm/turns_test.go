@@ -42,7 +42,7 @@ func TestMended(t *testing.T) {
 		"we say, then we call": {[]Message{user, said, calls("a"), result("a")}, []Message{user, {Role: RoleAssistant, Text: "A", Calls: calls("a").Calls}, result("a")}},
 	} {
 		if diff := cmp.Diff(c.want, NormalizeMessages(c.turns)); diff != "" {
-			t.Errorf("%s: %s", name, diff)
+			t.Errorf("%s: %s; want none", name, diff)
 		}
 	}
 }
@@ -54,7 +54,7 @@ func FuzzMended(f *testing.F) {
 	f.Fuzz(func(t *testing.T, script string) {
 		got := NormalizeMessages(turnsOf(script))
 		if wrong := invalid(got); wrong != "" {
-			t.Fatalf("%q: %s: %+v", script, wrong, got)
+			t.Fatalf("%q: %s: %+v; want none", script, wrong, got)
 		}
 		if again := NormalizeMessages(got); !cmp.Equal(again, got) {
 			t.Fatalf("%q changes again: %s", script, cmp.Diff(got, again))

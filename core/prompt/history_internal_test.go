@@ -68,11 +68,11 @@ func TestKeepChangesNothing(t *testing.T) {
 			got := Keep(read[:10], 9, Cut{Budget: 1e6, Longest: 100}).Kept
 			expected := fitted(want[:10], 0, 9, 100)
 			if diff := cmp.Diff(expected, got); diff != "" {
-				t.Errorf("%s at %d: %s", name, at, diff)
+				t.Errorf("%s at %d: %s; want none", name, at, diff)
 			}
 			_ = append(got, chat.Memory{ID: "more"})
 			if diff := cmp.Diff(want, read); diff != "" {
-				t.Errorf("%s at %d: what was read has changed: %s", name, at, diff)
+				t.Errorf("%s at %d: what was read has changed: %s; want none", name, at, diff)
 			}
 		}
 	}
@@ -131,7 +131,7 @@ func TestLastMessages(t *testing.T) {
 		1000: a + b + c, two + text.Tokens(a): a + b + c, two + text.Tokens(a) - 1: b + c, two: b + c, two - 1: c, last: c,
 	} {
 		if got := lastMessages(a+b+c, limit); got != want {
-			t.Errorf("in %d tokens it is %q", limit, got)
+			t.Errorf("in %d tokens it is %q; want %q", limit, got, want)
 		}
 	}
 	long := "a: one\nb: " + strings.Repeat("long\n  ", 100)
@@ -139,7 +139,7 @@ func TestLastMessages(t *testing.T) {
 		t.Errorf("a long message is %q", got)
 	}
 	if got := lastMessages("", 10); got != "" {
-		t.Errorf("nothing is %q", got)
+		t.Errorf("nothing is %q; want none", got)
 	}
 }
 

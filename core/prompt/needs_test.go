@@ -21,7 +21,7 @@ func TestCompleteTemplates(t *testing.T) {
 		},
 	} {
 		if completed, err := prompt.CheckTemplates(nil, templates); err != nil || len(completed) > 0 {
-			t.Errorf("%s: %q, %v", name, completed, err)
+			t.Errorf("%s: %q, %v; want none", name, completed, err)
 		}
 	}
 }
@@ -52,7 +52,7 @@ func TestIncompleteTemplates(t *testing.T) {
 			want = []string{"the template " + prompt.TemplateName(name) + " lacks " + c.lacks + "; the gateway adds it"}
 		}
 		if got, err := prompt.CheckTemplates(nil, map[string]string{name: c.text}); err != nil || !slices.Equal(got, want) {
-			t.Errorf("%s: %q, %v", name, got, err)
+			t.Errorf("%s: %q, %v; want %q", name, got, err, want)
 		}
 		if asks := prompt.AsksForm(nil, map[string]string{name: c.text}); asks != (name == "messageHandlerTemplate") {
 			t.Errorf("%s asks for the form: %v", name, asks)

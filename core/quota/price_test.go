@@ -10,7 +10,7 @@ import (
 func TestAmountsAreReadExactly(t *testing.T) {
 	for text, want := range map[string]USD{"0": 0, "0.50": 5e8, "12": 12e9, "0.000000001": 1, "1000000": 1e15} {
 		if got, err := ParseUSD(text); err != nil || got != want {
-			t.Errorf("%q is %d, %v", text, got, err)
+			t.Errorf("%q is %d, %v; want %d", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", ".5", "5.", "-1", "1e3", "0.0000000001", "1000001", "1000000.000000001", "1,5", "9999999999999999999999", "0x1", "1.2.3"} {
@@ -19,7 +19,7 @@ func TestAmountsAreReadExactly(t *testing.T) {
 		}
 	}
 	if got, err := ParseRate("0.0375"); err != nil || got != 37500 {
-		t.Errorf("the rate is %d, %v", got, err)
+		t.Errorf("the rate is %d, %v; want 37500", got, err)
 	}
 	if got, err := ParseRate("0.0000001"); err == nil {
 		t.Errorf("a rate with seven decimals is %d", got)

@@ -110,7 +110,7 @@ func TestRecallByMeaning(t *testing.T) {
 		s.hears("The train was late again")
 		p := s.working(Deps{Embedder: e, Model: "pets"}, time.Minute)
 		if got := s.recalls(p, catQuestion); !strings.Contains(got, catFact) || strings.Contains(got, "train") {
-			t.Errorf("by meaning it recalls %q", got)
+			t.Errorf(`by meaning it recalls %q; want it to contain %q and it without "train"`, got, catFact)
 		}
 		asked := len(e.asked)
 		if s.recalls(p, catQuestion); len(e.asked) != asked {
@@ -119,10 +119,10 @@ func TestRecallByMeaning(t *testing.T) {
 		const question = "How is the pet called?"
 		e.broken = func([]string) error { return errors.New("down") }
 		if got := s.recalls(p, question); strings.Contains(got, catFact) {
-			t.Errorf("without an embedder it recalls %q", got)
+			t.Errorf("without an embedder it recalls %q; want it without %q", got, catFact)
 		}
 		if got := s.recalls(p, "What was with the train?"); !strings.Contains(got, "train was late") {
-			t.Errorf("by words it recalls %q", got)
+			t.Errorf(`by words it recalls %q; want it to contain "train was late"`, got)
 		}
 		asked = len(e.asked)
 		s.recalls(p, question)
@@ -132,7 +132,7 @@ func TestRecallByMeaning(t *testing.T) {
 		e.broken = nil
 		time.Sleep(questionRest)
 		if got := s.recalls(p, question); !strings.Contains(got, catFact) {
-			t.Errorf("when it is back it recalls %q", got)
+			t.Errorf("when it is back it recalls %q; want it to contain %q", got, catFact)
 		}
 	})
 }
@@ -198,7 +198,7 @@ func TestEveryMessageIsEmbedded(t *testing.T) {
 		e.broken, e.asked = nil, nil
 		s.working(Deps{Embedder: e, Model: "two"}, time.Minute)
 		if n := waiting("two"); n != 0 || len(e.asked) != 4 {
-			t.Errorf("of the other model %d wait; the batches were %v", n, e.asked)
+			t.Errorf("of the other model %d wait; the batches were %v; want none and 4", n, e.asked)
 		}
 	})
 }
@@ -230,7 +230,7 @@ func TestNeverIndexed(t *testing.T) {
 				t.Errorf("with backfill %v it recalls %q", backfill, got)
 			}
 			if got := s.recalls(p, "Where is the kitten?"); !strings.Contains(got, catFact) {
-				t.Errorf("by words, with backfill %v, it recalls %q", backfill, got)
+				t.Errorf("by words, with backfill %v, it recalls %q; want it to contain %q", backfill, got, catFact)
 			}
 		})
 	}
@@ -281,7 +281,7 @@ func TestFailedBatchIsTriedAgain(t *testing.T) {
 			}
 			s.workingOn(c, Deps{Embedder: e, Model: "m"}, time.Hour)
 			if left, err := s.Unembedded(t.Context(), "m", 100); err != nil || len(left) > 0 {
-				t.Errorf("after %s %d wait, %v; the batches were %v", what, len(left), err, e.asked)
+				t.Errorf("after %s %d wait, %v; the batches were %v; want none", what, len(left), err, e.asked)
 			}
 		})
 	}
@@ -306,7 +306,7 @@ func TestEmbeddingsWithinTheLimits(t *testing.T) {
 			t.Errorf("with 500 tokens %d messages are embedded", embedded)
 		}
 		if got := s.recalls(p, "What did the kitten do?"); !strings.Contains(got, catFact) {
-			t.Errorf("at the limit it recalls %q", got)
+			t.Errorf("at the limit it recalls %q; want it to contain %q", got, catFact)
 		}
 	})
 }

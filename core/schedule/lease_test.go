@@ -65,7 +65,7 @@ func TestLeaseConfirm(t *testing.T) {
 		}
 		lost := errors.New("lost")
 		if since, err := l.Confirm(before, func() error { return lost }); since != before || err != lost {
-			t.Errorf("lost: gap %d, %v", since, err)
+			t.Errorf("lost: gap %d, %v; want %d and %v", since, err, before, lost)
 		}
 	})
 }

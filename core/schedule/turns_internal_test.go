@@ -43,7 +43,7 @@ func TestTurnsPolicy(t *testing.T) {
 			want = Supersede
 		}
 		if got := turns.PolicyFor(k); got != want {
-			t.Errorf("%s: %s", k, got)
+			t.Errorf("%s: %s; want %s", k, got, want)
 		}
 	}
 }

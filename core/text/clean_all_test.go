@@ -33,14 +33,14 @@ func TestCleanAll(t *testing.T) {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff(before, v, cmp.AllowUnexported(nested{})); diff != "" {
-		t.Errorf("the value itself is modified: %s", diff)
+		t.Errorf("the value itself is modified: %s; want none", diff)
 	}
 	clean := make(good, good)
 	if got := CleanAll(&clean); got != &clean {
 		t.Error("a clean value is copied")
 	}
 	if got := CleanAll[any](bad); got != good {
-		t.Errorf("%q", got)
+		t.Errorf("%q; want %q", got, good)
 	}
 	if got := CleanAll[any](nil); got != nil {
 		t.Errorf("%q", got)

@@ -10,7 +10,7 @@ func TestClean(t *testing.T) {
 		"👩‍👩‍👧 ok":      "👩‍👩‍👧 ok",
 	} {
 		if got := Clean(in); got != want {
-			t.Errorf("clean(%q) is %q", in, got)
+			t.Errorf("clean(%q) is %q; want %q", in, got, want)
 		}
 	}
 }

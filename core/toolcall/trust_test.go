@@ -29,7 +29,7 @@ func TestQuotes(t *testing.T) {
 			turn := action.TurnContext{Message: asked, Recent: []chat.Memory{{ID: "0", Author: c.by, Text: mail}, asked}}
 			tc := &Calls{Turn: &turn, Outputs: func() []prompt.Output { return nil }}
 			if got := tc.Quotes(c.action, json.RawMessage(c.params)); got != c.want {
-				t.Errorf("it is %v", got)
+				t.Errorf("it is %v; want %v", got, c.want)
 			}
 		})
 	}

@@ -25,13 +25,13 @@ func TestMark(t *testing.T) {
 		{answer.Outcome{Status: answer.Failed, Failure: llm.ProviderIssue}, errCutOff, "Interrupted by a restart. The action in progress was not repeated."},
 	} {
 		if got := endNote(c.o, c.err, true); got != c.want {
-			t.Errorf("%v alone: %q", c.o, got)
+			t.Errorf("%v alone: %q; want %q", c.o, got, c.want)
 		}
 		if c.want != "" {
 			c.want = "_(" + c.want + ")_"
 		}
 		if got := endNote(c.o, c.err, false); got != c.want {
-			t.Errorf("%v after text: %q", c.o, got)
+			t.Errorf("%v after text: %q; want %q", c.o, got, c.want)
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 func TestCall(t *testing.T) {
 	broken := errors.New("broken")
 	if err := contain.Call("it", func() error { return broken }); err != broken {
-		t.Errorf("an error becomes %v", err)
+		t.Errorf("an error becomes %v; want %v", err, broken)
 	}
 	err := contain.Call("the plugin", func() error { panic("no way") })
 	var p *contain.Panic
@@ -85,7 +85,7 @@ func TestBegin(t *testing.T) {
 			})
 			time.Sleep(10 * time.Second)
 			if got, err := wait(); got != 1 || err != nil {
-				t.Fatalf("it returned %d, %v", got, err)
+				t.Fatalf("it returned %d, %v; want 1", got, err)
 			}
 		}
 	})

@@ -49,13 +49,13 @@ func TestNotifierTellsSystemd(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := next(t, conn, long); got != "READY=1\nSTATUS=at http://127.0.0.1:8080" {
-		t.Errorf("ready: %q", got)
+		t.Errorf(`ready: %q; want "READY=1\nSTATUS=at http://127.0.0.1:8080"`, got)
 	}
 	if err := n.Stopping(); err != nil {
 		t.Fatal(err)
 	}
 	if got := next(t, conn, long); got != "STOPPING=1" {
-		t.Errorf("stopping: %q", got)
+		t.Errorf(`stopping: %q; want "STOPPING=1"`, got)
 	}
 	n.Watch(t.Context(), func(context.Context) error { t.Error("it asks without a watchdog"); return nil }, func(error) {})
 	silent := daemon.NewNotifier() // the variables are gone, as for the processes that this one starts
@@ -90,7 +90,7 @@ func TestWatchdogStopsWhenTheProcessHangs(t *testing.T) {
 		})
 	}()
 	if got := next(t, conn, long); got != "WATCHDOG=1" {
-		t.Errorf("the first ping is %q", got)
+		t.Errorf(`the first ping is %q; want "WATCHDOG=1"`, got)
 	}
 	<-hung
 	hung <- true
@@ -103,7 +103,7 @@ func TestWatchdogStopsWhenTheProcessHangs(t *testing.T) {
 		<-failures
 	}
 	if got := next(t, conn, time.Millisecond); got != "" {
-		t.Errorf("while it hangs, it sends %q", got)
+		t.Errorf("while it hangs, it sends %q; want none", got)
 	}
 	<-hung
 	hung <- false

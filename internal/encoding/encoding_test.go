@@ -121,7 +121,7 @@ func TestUnknown(t *testing.T) {
 		}
 	}
 	if text > 0 || binary > 0 {
-		t.Errorf("%d of 200 are read, and %d are text", text, binary)
+		t.Errorf("%d of 200 are read, and %d are text; want none and none", text, binary)
 	}
 }
 
@@ -152,7 +152,7 @@ func TestPage(t *testing.T) {
 		"an unreadable encoding": {page, "text/html; charset=x-none"},
 	} {
 		if got := string(Page([]byte(c.page), c.mediaType)); !strings.HasSuffix(got, page) {
-			t.Errorf("%s: %q", name, got)
+			t.Errorf("%s: %q; want it to end with %q", name, got, page)
 		}
 	}
 }

@@ -239,7 +239,7 @@ func TestRedirects(t *testing.T) {
 				}
 				for _, r := range asked {
 					if r.Referer() != "" {
-						t.Errorf("%s is told of %s", r.URL, r.Referer())
+						t.Errorf("%s is told of %s; want none", r.URL, r.Referer())
 					}
 				}
 			})
@@ -287,7 +287,7 @@ func TestBounds(t *testing.T) {
 			stop := errors.New("the turn is over")
 			time.AfterFunc(time.Second, func() { cancel(stop) })
 			if _, _, err := client.Get(ctx, "http://cdn.test/a", limit); err != stop {
-				t.Errorf("got %v", err)
+				t.Errorf("got %v; want %v", err, stop)
 			}
 		})
 	})

@@ -44,7 +44,7 @@ func TestStems(t *testing.T) {
 			}
 		}
 		if other := seen[words[0]]; other != "" {
-			t.Errorf("%q and %q have the same stem, %q", forms, other, words[0])
+			t.Errorf("%q and %q have the same stem, %q; want none", forms, other, words[0])
 		}
 		seen[words[0]] = forms
 	}

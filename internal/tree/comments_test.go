@@ -54,6 +54,6 @@ func TestExportedNamesHaveComments(t *testing.T) {
 		return nil
 	})
 	if err != nil || n < 1000 {
-		t.Fatalf("%d exported names were found, %v", n, err)
+		t.Fatalf("%d exported names were found, %v; want at least 1000", n, err)
 	}
 }

@@ -49,7 +49,7 @@ func corePackages(t *testing.T) (all []corePackage) {
 		return err
 	})
 	if err != nil || len(all) < 10 {
-		t.Fatalf("the core has %d packages, %v", len(all), err)
+		t.Fatalf("the core has %d packages, %v; want at least 10", len(all), err)
 	}
 	return all
 }

@@ -82,7 +82,7 @@ func TestNamesAreFoundInCode(t *testing.T) {
 	} {
 		ok := !slices.ContainsFunc(namesIn(span), func(name []string) bool { return !declared.has(name) })
 		if ok != want {
-			t.Errorf("%q: %q exist: %t", span, namesIn(span), ok)
+			t.Errorf("%q: %q exist: %t; want %t", span, namesIn(span), ok, want)
 		}
 	}
 }

@@ -115,7 +115,7 @@ func TestPackagesAreFoundInText(t *testing.T) {
 		"the `panics` column": 0,
 	} {
 		if got := strangePackages(known, text); len(got) != want {
-			t.Errorf("%s: %q", text, got)
+			t.Errorf("%s: %q; want %v", text, got, want)
 		}
 	}
 }

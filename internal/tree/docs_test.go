@@ -41,7 +41,7 @@ func TestLinksOfTheDocs(t *testing.T) {
 	for _, p := range pages {
 		for _, link := range p.links {
 			if problem := broken(pages, p, link); problem != "" {
-				t.Errorf("%s links to %s: %s", p.name, link, problem)
+				t.Errorf("%s links to %s: %s; want none", p.name, link, problem)
 			}
 		}
 	}
@@ -63,7 +63,7 @@ func TestNumbersOfDecisions(t *testing.T) {
 	t.Chdir(top)
 	files, err := filepath.Glob("docs/engineering/adr/*.md")
 	if err != nil || len(files) < 20 {
-		t.Fatalf("there are %d decisions: %v", len(files), err)
+		t.Fatalf("there are %d decisions: %v; want at least 20", len(files), err)
 	}
 	pages := readPages(t)
 	for i, file := range files {
@@ -152,7 +152,7 @@ func TestRepositoryFiles(t *testing.T) {
 	t.Chdir(top)
 	files, err := filepath.Glob(".github/ISSUE_TEMPLATE/*.yml")
 	if err != nil || len(files) < 3 {
-		t.Fatalf("%q, %v", files, err)
+		t.Fatalf("%q, %v; want at least 3", files, err)
 	}
 	for _, file := range files {
 		var form struct {

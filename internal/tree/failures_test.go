@@ -62,7 +62,7 @@ func TestFailuresAreOneRowEach(t *testing.T) {
 		"|id|a|\n|-|-|\n|X|1|\n|Y|2|\n\n|id|\n|-|\n|Z|\n": 0, "|id|a|\n|-|-|\n|X|1|\n|X|2|\n": 1, "|id|a|\n|-|-|\n|X|\n": 1,
 	} {
 		if got := oddRows(text); len(got) != want {
-			t.Errorf("%q: %q", text, got)
+			t.Errorf("%q: %q; want %v", text, got, want)
 		}
 	}
 }

@@ -71,7 +71,7 @@ func TestParseLayers(t *testing.T) {
 	got, err := parseLayers("# comment\n\n.: builds everything\n\teverything\n\ncore/*: rooms\n\t.\n\tcore/chat\n\tgithub.com/x/y\n")
 	want := []layer{{pkg: "", ours: []string{"everything"}}, {pkg: "core/*", ours: []string{"", "core/chat"}, others: []string{"github.com/x/y"}}}
 	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("%+v, %v; want %+v", got, err, want)
 	}
 	for _, wrong := range []string{"\tcore/chat\n", "core/chat\n", "core/chat: \n", "core/chat: x\n\t\n", "core/chat: x\n\t core/llm\n"} {
 		if _, err := parseLayers(wrong); err == nil {

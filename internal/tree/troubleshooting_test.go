@@ -48,7 +48,7 @@ func TestUnwrittenMessagesAreFound(t *testing.T) {
 	}
 	page := "`before` the table\n\n| `head` | b |\n|---|---|\n| \"`one`\", `two` | `no` |\n"
 	if got := strings.Join(quotedMessages([]byte(page)), " "); got != "one two" {
-		t.Errorf("the quoted messages are %s", got)
+		t.Errorf(`the quoted messages are %s; want "one two"`, got)
 	}
 }
 

@@ -72,7 +72,7 @@ func isolated(t *testing.T, args ...string) (*Process, func()) {
 		t.Helper()
 		left, err := os.ReadDir(dir)
 		if err != nil || len(left) > 0 {
-			t.Errorf("left in the temporary folder: %v, %v", left, err)
+			t.Errorf("left in the temporary folder: %v, %v; want none", left, err)
 		}
 	}
 }
@@ -136,7 +136,7 @@ func TestJobs(t *testing.T) {
 	}
 	title, body, err := p.Page(t.Context(), []byte("<title>\xde\xc1\xca</title><p>tea<p>milk"), "text/html;\ncharset=koi8-r")
 	if title != "чай" || body != "tea\nmilk" || err != nil {
-		t.Errorf("%q, %q, %v", title, body, err)
+		t.Errorf(`%q, %q, %v; want "чай" and "tea\nmilk"`, title, body, err)
 	}
 	small, err := p.Thumbnail(t.Context(), white(t, 1000, 10))
 	if err != nil || !bytes.HasPrefix(small, []byte("\xff\xd8")) {
@@ -317,7 +317,7 @@ func TestProcessesAreLimited(t *testing.T) {
 	}
 	<-p.places
 	if text, err := p.Text(t.Context(), []byte("<html>tea")); text != "tea" || err != nil {
-		t.Errorf("%q, %v", text, err)
+		t.Errorf(`%q, %v; want "tea"`, text, err)
 	}
 	clean()
 }

@@ -29,7 +29,7 @@ func TestUnfold(t *testing.T) {
 	for name, c := range tests {
 		got, f := unfold(llm.Request{Messages: []llm.Message{user(c.text)}})
 		if diff := cmp.Diff(c.want, got); diff != "" || f != c.form {
-			t.Errorf("%s: form %d, %s", name, f, diff)
+			t.Errorf("%s: form %d, %s; want none and %d", name, f, diff, c.form)
 		}
 	}
 }

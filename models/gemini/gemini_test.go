@@ -68,7 +68,7 @@ func TestEmbed(t *testing.T) {
 		t.Errorf("%d vectors, %v", len(got), err)
 	}
 	if text, err := m.CheckEmbeds(t.Context()); err != nil || !strings.Contains(text, "vectors of 3 dimensions") {
-		t.Errorf("%q, %v", text, err)
+		t.Errorf(`%q, %v; want it to contain "vectors of 3 dimensions"`, text, err)
 	}
 }
 

@@ -128,7 +128,7 @@ func TestStall(t *testing.T) {
 				}
 				data, comments := events(string(body))
 				if len(data) != c.data || comments != c.comments {
-					t.Errorf("%d events and %d comments: %s", len(data), comments, body)
+					t.Errorf("%d events and %d comments: %s; want %d and %d", len(data), comments, body, c.data, c.comments)
 				}
 				time.Sleep(time.Second)
 				r := s.Requests()[0]

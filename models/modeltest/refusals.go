@@ -73,7 +73,7 @@ func testRefusedTool(t *testing.T, s Suite) {
 		t.Error(err)
 	}
 	if n := len(fake.Seen()) - 1; offered(n) != "false true" {
-		t.Errorf("after a change, offered are %s", offered(n))
+		t.Errorf(`after a change, offered are %s; want "false true"`, offered(n))
 	}
 	// A refusal of something else that names a tool costs no tool, and is not tried again.
 	before := len(fake.Seen())
@@ -99,7 +99,7 @@ func testOwnParameters(t *testing.T, s Suite) {
 			}
 			seen := fake.Seen()
 			if len(seen) != 3 {
-				t.Errorf("%s: %d requests", key, len(seen))
+				t.Errorf("%s: %d requests; want 3", key, len(seen))
 			}
 			for i, r := range seen {
 				if has := strings.Contains(string(r.Raw), `"`+key+`"`); has != (i == 0) {

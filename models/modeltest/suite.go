@@ -382,7 +382,7 @@ func testLimit(t *testing.T, s Suite) {
 		t.Fatal(err)
 	}
 	if got := fake.Seen()[0].Limit; got != 300 {
-		t.Errorf("the limit is %d", got)
+		t.Errorf("the limit is %d; want 300", got)
 	}
 	valid(t, fake)
 }

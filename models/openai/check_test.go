@@ -48,7 +48,7 @@ func TestResolve(t *testing.T) {
 			got, err := m.Resolve(t.Context())
 			if test.fails == "" {
 				if got != test.want || err != nil {
-					t.Errorf("%q, %v", got, err)
+					t.Errorf("%q, %v; want %q", got, err, test.want)
 				}
 				return
 			}
@@ -79,7 +79,7 @@ func TestResolveIsKept(t *testing.T) {
 		}
 	}
 	if requests := fake.Requests(); lists != 1 || requests[1].Model != "only" {
-		t.Errorf("%d lists, model %q", lists, requests[1].Model)
+		t.Errorf(`%d lists, model %q; want 1 and "only"`, lists, requests[1].Model)
 	}
 }
 

@@ -154,7 +154,7 @@ func TestCancel(t *testing.T) {
 					t.Errorf("after %v: %v", time.Since(start), err)
 				}
 				if len(chunks) > 1 {
-					t.Errorf("keep-alives were yielded: %v", chunks)
+					t.Errorf("keep-alives were yielded: %v; want at most 1", chunks)
 				}
 				synctest.Wait()
 				if r := fake.Requests()[0]; r.Cancelled.IsZero() {

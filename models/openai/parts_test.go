@@ -38,7 +38,7 @@ func TestContentInParts(t *testing.T) {
 				text, reason = text+k.Text, reason+k.Reasoning
 			}
 			if text != c.text || reason != c.reason || err != nil {
-				t.Errorf("%q, reasoning %q, %v", text, reason, err)
+				t.Errorf("%q, reasoning %q, %v; want %q and %q", text, reason, err, c.text, c.reason)
 			}
 		})
 	}
@@ -103,12 +103,12 @@ func TestOpaqueFieldsOfCalls(t *testing.T) {
 			}
 			next.Messages[1].Calls = round.Calls[1:]
 			if raw := sent(m); strings.Contains(raw, signed) {
-				t.Errorf("another call gets it: %s", raw)
+				t.Errorf("another call gets it: %s; want it without %s", raw, signed)
 			}
 			next.Messages[1].Calls = round.Calls
 			other := over(t, fake, func(o *Options) { o.APIKey, o.Model = modeltest.Key, "model-b" })
 			if raw := sent(other); strings.Contains(raw, signed) {
-				t.Errorf("another model gets it: %s", raw)
+				t.Errorf("another model gets it: %s; want it without %s", raw, signed)
 			}
 		})
 	}
@@ -208,7 +208,7 @@ func TestLearnedIsTold(t *testing.T) {
 	m := over(t, fake, func(o *Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 	said, err := m.Check(t.Context(), wire.Uses{})
 	if err != nil || !strings.HasSuffix(said, "; it refuses stream_options, so requests are made without") {
-		t.Errorf("%q, %v", said, err)
+		t.Errorf(`%q, %v; want it to end with "; it refuses stream_options, so requests are made without"`, said, err)
 	}
 	fake.Queue(modelfake.Script{modelfake.Status(400, `{"error":{"message":"Invalid schema for function 'a__b': `+testKey+`"}}`)})
 	tools := []llm.Tool{{Name: "a__b", Parameters: []byte(`{}`)}, {Name: "fine", Parameters: []byte(`{}`)}}

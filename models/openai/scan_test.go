@@ -182,7 +182,7 @@ func BenchmarkDecoders(b *testing.B) {
 					}
 				}
 				if n != events {
-					b.Fatalf("%d events", n)
+					b.Fatalf("%d events; want %d", n, events)
 				}
 			}
 		})

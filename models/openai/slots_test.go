@@ -49,7 +49,7 @@ func TestTranscribe(t *testing.T) {
 			fake := modelfake.New(modelfake.Options{Key: testKey})
 			m := over(t, fake)
 			if got, err := m.Transcribe(t.Context(), test.name, test.mime, []byte("sound")); got != modelfake.Heard || err != nil {
-				t.Errorf("%q, %v", got, err)
+				t.Errorf("%q, %v; want %q", got, err, modelfake.Heard)
 			}
 			if u := fake.Uses()[0]; u.FileName != test.want || string(u.File) != "sound" || u.Model != modelfake.DefaultModel {
 				t.Errorf("asked %+v", u)
@@ -104,11 +104,11 @@ func TestEmbed(t *testing.T) {
 	}
 	for i, text := range texts {
 		if diff := cmp.Diff(modelfake.Vector(text), got[i]); diff != "" {
-			t.Errorf("%s: %s", text, diff)
+			t.Errorf("%s: %s; want none", text, diff)
 		}
 	}
 	if n := len(fake.Uses()); n != 3 {
-		t.Errorf("%d requests", n)
+		t.Errorf("%d requests; want 3", n)
 	}
 	fit(t, fake)
 	if got, err := over(t, fake).Embed(t.Context(), nil); len(got) != 0 || err != nil || len(fake.Uses()) != 3 {
@@ -159,7 +159,7 @@ func TestUsesFail(t *testing.T) {
 					t.Errorf("got %+v", f)
 				}
 				if n := len(fake.Uses()); n != 1 {
-					t.Errorf("%d attempts", n)
+					t.Errorf("%d attempts; want 1", n)
 				}
 				if strings.Contains(fmt.Sprint(f), testKey) {
 					t.Error("SE-02: the error holds the key")
@@ -225,7 +225,7 @@ func TestCheckUses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			text, err := test.check(t.Context())
 			if got := text + fmt.Sprint(err); !strings.Contains(got, test.want) {
-				t.Errorf("says %q", got)
+				t.Errorf("says %q; want it to contain %q", got, test.want)
 			}
 		})
 	}

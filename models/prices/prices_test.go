@@ -25,7 +25,7 @@ func TestTheTableIsWellFormed(t *testing.T) {
 		n++
 		row := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
 		if len(row) != columns {
-			t.Fatalf("%q has %d columns", line, len(row))
+			t.Fatalf("%q has %d columns; want %d", line, len(row), columns)
 		}
 		if from := row[columnFrom]; from != "" {
 			if _, err := time.Parse(time.DateOnly, from); err != nil {
@@ -50,7 +50,7 @@ func TestTheTableIsWellFormed(t *testing.T) {
 		}
 	}
 	if n < 500 {
-		t.Errorf("the table has %d rows", n)
+		t.Errorf("the table has %d rows; want at least 500", n)
 	}
 }
 
@@ -107,6 +107,6 @@ func TestLongPromptsHaveTheirOwnRates(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	if cost := p.Of(llm.Usage{Prompt: 200_001}); cost != 500_002_500 {
-		t.Errorf("it costs %d", cost)
+		t.Errorf("it costs %d; want 500_002_500", cost)
 	}
 }

@@ -24,7 +24,7 @@ func TestSees(t *testing.T) {
 		"grok-3": false, "my-own-model": false,
 	} {
 		if got := Sees(model); got != want {
-			t.Errorf("%s: %v", model, got)
+			t.Errorf("%s: %v; want %v", model, got, want)
 		}
 	}
 }

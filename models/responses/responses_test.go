@@ -71,7 +71,7 @@ func TestSummariesAreRefused(t *testing.T) {
 			}
 		}
 		if said != "OK" {
-			t.Errorf("%q", said)
+			t.Errorf(`%q; want "OK"`, said)
 		}
 	}
 	if seen := fake.Seen(); len(seen) != 3 || !seen[0].Readable || seen[1].Readable || seen[2].Readable {

@@ -36,7 +36,7 @@ func TestMisspelledModelGetsSuggestions(t *testing.T) {
 		"gpt-4o-mni": "gpt-4o-mini, the nearest of its 4 models", "GPT4o": "gpt-4o, the nearest of its 4 models", "claude-opus": "one of gpt-4o, gpt-4o-mini, o3, whisper-1",
 	} {
 		if got := nearestNames(wrong, names); got != want {
-			t.Errorf("%q: %s", wrong, got)
+			t.Errorf("%q: %s; want %s", wrong, got, want)
 		}
 	}
 }

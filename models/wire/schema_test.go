@@ -50,7 +50,7 @@ func FuzzSchema(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw string) {
 		made := wire.Schema(json.RawMessage(raw))
 		if bad := modelfake.CheckSchema(made, false); bad != "" {
-			t.Errorf("%s: %s", bad, made)
+			t.Errorf("%s: %s; want none", bad, made)
 		}
 		if again := wire.Schema(made); string(again) != string(made) {
 			t.Errorf("%s became %s", made, again)

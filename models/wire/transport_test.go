@@ -40,7 +40,7 @@ func TestRequestIsForgottenOnceAnswered(t *testing.T) {
 			})
 			runtime.GC()
 			if got := kept.Value() != nil; got != c.keeps {
-				t.Errorf("the prompt is kept: %v", got)
+				t.Errorf("the prompt is kept: %v; want %v", got, c.keeps)
 			}
 			if again, err := req.GetBody(); (err == nil) != c.keeps || c.keeps && again == nil {
 				t.Errorf("it can be sent again: %v", err)

@@ -90,7 +90,7 @@ func TestPlayStops(t *testing.T) {
 		time.AfterFunc(step+step/2, func() { cancel(stop) })
 		var shown []string
 		if _, err := play(ctx, func(s string) { shown = append(shown, s) }, func() (string, error) { return "", nil }); err != stop || len(shown) != 2 {
-			t.Errorf("%q, %v", shown, err)
+			t.Errorf("%q, %v; want %v and 2", shown, err, stop)
 		}
 	})
 }
@@ -126,7 +126,7 @@ func TestShown(t *testing.T) {
 		strings.Repeat("ü", 100):      strings.Repeat("ü", 80) + "…",
 	} {
 		if got := shown(title); got != want {
-			t.Errorf("%q: %q", title, got)
+			t.Errorf("%q: %q; want %q", title, got, want)
 		}
 	}
 }

@@ -66,7 +66,7 @@ func TestSchedulesChangeNothing(t *testing.T) {
 			switch name := a.Spec().Name; name {
 			case "REMEMBER_FACT", "FORGET_FACT", "MUTE_ROOM", "FOLLOW_ROOM":
 				if got := a.(action.Conditional).Available(s); got != want {
-					t.Errorf("%s by %s: %v", name, by, got)
+					t.Errorf("%s by %s: %v; want %v", name, by, got, want)
 				}
 			}
 		}

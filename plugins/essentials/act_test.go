@@ -92,7 +92,7 @@ func TestRoomActions(t *testing.T) {
 				}
 				w.wantResult(in, "ada", action, params, " tea")
 				if got, err := w.store.Attention(w.Context(), tea.ID); got != want || err != nil {
-					t.Errorf("%s %s in %s: %q, %v", action, params, in.ID, got, err)
+					t.Errorf("%s %s in %s: %q, %v; want %q", action, params, in.ID, got, err, want)
 				}
 			})
 		}
@@ -105,7 +105,7 @@ func TestMutedRoomStaysMuted(t *testing.T) {
 		w.send(tea, "bob", "hello")
 		w.wantResult(tea, "bob", "MUTE_ROOM", "{}", "I've muted tea.")
 		if acc := w.send(tea, "ada", "are you there?"); acc.Run != "" {
-			t.Errorf("it is answered in %s", acc.Run)
+			t.Errorf("it is answered in %s; want none", acc.Run)
 		}
 		w.wantResult(bob, "bob", "UNMUTE_ROOM", `{"room":"tea"}`, "I answer in tea again.")
 		if acc := w.send(tea, "ada", "and now?"); acc.Run == "" {
@@ -134,7 +134,7 @@ func TestWhichRooms(t *testing.T) {
 		w.wantResult(garden, "guest", "MUTE_ROOM", `{"room":"tea"}`, "Error: the user is a guest")
 		w.wantResult(garden, "guest", "MUTE_ROOM", `{"rooms":"tea"}`, "Error: The parameters are invalid")
 		if got, err := w.store.Attention(w.Context(), twin.ID); got != chat.Normal || err != nil {
-			t.Errorf("the other tea: %q, %v", got, err)
+			t.Errorf("the other tea: %q, %v; want %q", got, err, chat.Normal)
 		}
 	})
 }
@@ -155,7 +155,7 @@ func TestSendMessage(t *testing.T) {
 			t.Errorf("tea (-want +got):\n%s", diff)
 		}
 		if got := strings.Join(w.texts(garden), "|"); !strings.Contains(got, "agent: Come in.") || strings.Contains(got, "owner") {
-			t.Errorf("garden: %s", got)
+			t.Errorf(`garden: %s; want it to contain "agent: Come in." and it without "owner"`, got)
 		}
 	})
 }

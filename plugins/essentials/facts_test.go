@@ -62,7 +62,7 @@ func TestForgetFactsFromElsewhere(t *testing.T) {
 		w.wantResult(garden, "bob", "REMEMBER_FACT", `{"fact":"likes tea"}`, "Remembered") // twice in the store, once in a prompt
 		w.send(bob, "bob", "hello")
 		if n := strings.Count(w.prompt(), "likes tea"); n != 2 {
-			t.Errorf("it stands %d times in the prompt", n) // of two rooms, elsewhere
+			t.Errorf("it stands %d times in the prompt; want 2", n) // of two rooms, elsewhere
 		}
 		w.wantResult(bob, "bob", "FORGET_FACT", `{"fact":"likes tea"}`, "Forgotten.")
 		w.wantResult(bob, "bob", "FORGET_FACT", `{"fact":"likes tea"}`, "Forgotten.")
@@ -85,7 +85,7 @@ func TestFactsExpire(t *testing.T) {
 		}
 		time.Sleep(10 * time.Minute)
 		if got := w.replies(tea, "bob", "/memory", ""); strings.Contains(got, "Assam") || !strings.Contains(got, "Rome") {
-			t.Errorf("then the list is %s", got)
+			t.Errorf(`then the list is %s; want it without "Assam" and it to contain "Rome"`, got)
 		}
 	})
 }
@@ -178,7 +178,7 @@ func TestReflectionOnOneName(t *testing.T) {
 				notes, err := w.store.Notes(w.Context(), tea.ID, chat.FactNote, 10)
 				w.must(err)
 				if len(notes) > 0 {
-					t.Errorf("noted is %v", notes)
+					t.Errorf("noted is %v; want none", notes)
 				}
 			})
 		})

@@ -66,26 +66,26 @@ func TestMemoryAndForget(t *testing.T) {
 			}
 		}
 		if got := w.replies(tea, "bob", "/memory secrets", ""); got != "I have noted nothing with these words. `/memory` lists everything." {
-			t.Errorf("/memory secrets says %q", got)
+			t.Errorf("/memory secrets says %q; want \"I have noted nothing with these words. `/memory` lists everything.\"", got)
 		}
 		for command, want := range map[string]string{"/forget 4": "Nothing has this number", "/forget 0": "Nothing has this number", "/forget": "Send `/memory`", "/forget it please": "Send `/memory`"} {
 			if got := w.replies(tea, "bob", command, ""); !strings.HasPrefix(got, want) {
-				t.Errorf("%s says %q", command, got)
+				t.Errorf("%s says %q; want it to begin with %q", command, got, want)
 			}
 		}
 		if got := w.replies(tea, "bob", "/forget 2", ""); got != "Forgotten." {
-			t.Errorf("forgetting says %q", got)
+			t.Errorf(`forgetting says %q; want "Forgotten."`, got)
 		}
 		list("1. bob: likes Assam", "2. language: French")
 		if got := w.replies(tea, "bob", "/forget all", ""); got != "Forgotten." {
-			t.Errorf("forgetting all says %q", got)
+			t.Errorf(`forgetting all says %q; want "Forgotten."`, got)
 		}
 		if got := w.replies(tea, "bob", "/memory", ""); !strings.HasPrefix(got, "I have noted nothing about you here.") {
-			t.Errorf("after that the list is %q", got)
+			t.Errorf(`after that the list is %q; want it to begin with "I have noted nothing about you here."`, got)
 		}
 		for room, who := range map[*chat.Room]chat.EntityID{&tea: "ada", &bob: "bob"} {
 			if got := w.replies(*room, who, "/memory", ""); !strings.Contains(got, "1. ") {
-				t.Errorf("%s now reads %q", who, got)
+				t.Errorf(`%s now reads %q; want it to contain "1. "`, who, got)
 			}
 		}
 	})
@@ -110,7 +110,7 @@ func TestForgetAMessage(t *testing.T) {
 			t.Errorf("forgetting his says %q", got)
 		}
 		if got := w.replies(tea, "bob", "/memory", ""); strings.Contains(got, "Assam") {
-			t.Errorf("what was noted from it stays: %q", got)
+			t.Errorf(`what was noted from it stays: %q; want it without "Assam"`, got)
 		}
 		other := w.send(tea, "bob", "I like coffee too")
 		if got := w.replies(tea, "ada", "/forget", other.Memory); !strings.HasPrefix(got, "Forgotten, ") || !gone(other.Memory) {

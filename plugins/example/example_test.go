@@ -91,7 +91,7 @@ func TestMatch(t *testing.T) {
 	act := New(0).Actions[0].(action.Matcher)
 	for text, want := range map[string]bool{"tea!": true, " TEA! ": true, "tea": false, "tea! now": false} {
 		if _, ok := act.Match(action.TurnContext{Message: chat.Memory{Text: text}}); ok != want {
-			t.Errorf("%q: %v", text, ok)
+			t.Errorf("%q: %v; want %v", text, ok, want)
 		}
 	}
 }
@@ -99,6 +99,6 @@ func TestMatch(t *testing.T) {
 func TestShelf(t *testing.T) {
 	f, err := New(0).Providers[0].Provide(context.Background(), action.TurnContext{})
 	if err != nil || f.Text != "On the tea shelf: assam, sencha." {
-		t.Errorf("%q, %v", f.Text, err)
+		t.Errorf(`%q, %v; want "On the tea shelf: assam, sencha."`, f.Text, err)
 	}
 }

@@ -34,7 +34,7 @@ func TestPassages(t *testing.T) {
 	} {
 		got := passages(text, 100)
 		if len(got) != want {
-			t.Errorf("%.20q: %d passages: %q", text, len(got), got)
+			t.Errorf("%.20q: %d passages: %q; want %d", text, len(got), got, want)
 		}
 		plain := func(s string) string { return strings.Join(strings.Fields(s), "") }
 		if plain(strings.Join(got, "")) != plain(text) {

@@ -226,7 +226,7 @@ func TestSlowOrFailingEmbedder(t *testing.T) {
 				e.mu.Lock()
 				defer e.mu.Unlock()
 				if e.calls > 60 {
-					t.Errorf("in ten minutes it was asked %d times", e.calls)
+					t.Errorf("in ten minutes it was asked %d times; want at most 60", e.calls)
 				}
 			})
 		})
@@ -359,16 +359,16 @@ func TestFilesAreWatched(t *testing.T) {
 		time.Sleep(watchEvery + time.Second)
 		synctest.Wait()
 		if got := e.embedded() - before; got != 1 {
-			t.Errorf("for one new text %d are embedded", got)
+			t.Errorf("for one new text %d are embedded; want 1", got)
 		}
 		if got := finds(t, k, "Is there a cat?"); len(got) == 0 || got[0] != "cat" {
 			t.Errorf("of a new file it finds %q", got)
 		}
 		if got := finds(t, k, "closes at six?"); slices.Contains(got, "hours") {
-			t.Errorf("of a deleted file it finds %q", got)
+			t.Errorf(`of a deleted file it finds %q; want them without "hours"`, got)
 		}
 		if n := extracted.Load(); n != 1 {
-			t.Errorf("the same PDF was read %d times", n)
+			t.Errorf("the same PDF was read %d times; want 1", n)
 		}
 	})
 }
@@ -380,6 +380,6 @@ func TestManyPieces(t *testing.T) {
 		all = append(all, Document{"", fmt.Sprint("number ", i)})
 	}
 	if n := len(newLibrary(all, slog.New(slog.DiscardHandler)).pieces); n != maxPieces {
-		t.Errorf("there are %d pieces", n)
+		t.Errorf("there are %d pieces; want %d", n, maxPieces)
 	}
 }

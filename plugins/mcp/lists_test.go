@@ -121,7 +121,7 @@ func TestOddLists(t *testing.T) {
 			o := Options{Servers: []Server{s}, Log: slog.New(slog.NewTextHandler(log, nil))}
 			p := started(t, o)
 			if r := actiontest.Make(t, named(t, p, "fake__one"), actiontest.Call{}); r.Text != "called" {
-				t.Errorf("%q, %v", r.Text, r.Err)
+				t.Errorf(`%q, %v; want "called"`, r.Text, r.Err)
 			}
 			c := p.Providers[0].(provider).p.clients[0]
 			if v := c.view(); len(v.tools) != 1 || len(v.resources) != 1 || len(v.prompts) != 1 {
@@ -162,7 +162,7 @@ func TestListThatHangs(t *testing.T) {
 			return nil, "", context.Cause(ctx)
 		}, func(n int) (fresh, more bool) { got = append(got, n); return true, true })
 		if odd != "the list broke off: it took too long" || err != nil || len(got) != 1 {
-			t.Errorf("%q, %v, %v", odd, err, got)
+			t.Errorf(`%q, %v, %v; want "the list broke off: it took too long" and 1`, odd, err, got)
 		}
 	})
 }
@@ -184,14 +184,14 @@ func TestStrayLines(t *testing.T) {
 	p := started(t, Options{Servers: []Server{s}, Log: slog.New(slog.NewTextHandler(log, nil))})
 	for range 3 {
 		if r := actiontest.Make(t, named(t, p, "fake__one"), actiontest.Call{}); r.Text != "called" {
-			t.Errorf("%q, %v", r.Text, r.Err)
+			t.Errorf(`%q, %v; want "called"`, r.Text, r.Err)
 		}
 	}
 	if said := log.String(); strings.Count(said, "no messages; they are skipped") != 1 || !strings.Contains(said, "Listening… with ***") || strings.Contains(said, "s3cr3t") {
 		t.Errorf("the log says %s", said)
 	}
 	if line, _, err := Check(t.Context(), s, Options{}, nil); err != nil || !strings.Contains(line, "no messages, such as") || strings.Contains(line, "s3cr3t") {
-		t.Errorf("the check says %q, %v", line, err)
+		t.Errorf(`the check says %q, %v; want it to contain "no messages, such as" and it without "s3cr3t"`, line, err)
 	}
 	if line, _, err := Check(t.Context(), fake(t, "noisy"), Options{}, nil); err == nil {
 		t.Errorf("a server of noise is %q", line)

@@ -80,7 +80,7 @@ func TestCallTool(t *testing.T) {
 	p := started(t, Options{Servers: []Server{s}})
 	echo := named(t, p, "fake__echo")
 	if r := actiontest.Make(t, echo, actiontest.Call{Parameters: `{"text":"tea"}`}); r.Text != "echo tea" || r.Err != nil {
-		t.Errorf("%q, %v", r.Text, r.Err)
+		t.Errorf(`%q, %v; want "echo tea"`, r.Text, r.Err)
 	}
 	if r := actiontest.Make(t, echo, actiontest.Call{Parameters: `{"text":5}`}); r.Err == nil {
 		t.Error("parameters that don't fit the schema were sent; want an error")
@@ -142,7 +142,7 @@ func TestListChanged(t *testing.T) {
 	actiontest.Make(t, find(p, "fake__grow"), actiontest.Call{})
 	fresh := named(t, p, "fake__new")
 	if r := actiontest.Make(t, fresh, actiontest.Call{}); r.Text != "new" {
-		t.Errorf("%q, %v", r.Text, r.Err)
+		t.Errorf(`%q, %v; want "new"`, r.Text, r.Err)
 	}
 	if find(p, "fake__echo") != echo {
 		t.Error("an unchanged tool became another action")
@@ -160,7 +160,7 @@ func TestElicitation(t *testing.T) {
 	}
 	r = actiontest.Make(t, ask, actiontest.Call{Scene: scene, Parameters: `{"text":"secret"}`, Chosen: []int{0}})
 	if r.Text != "declinemap[]" || len(r.Asked) != 0 {
-		t.Errorf("text is asked for: %q, %+v", r.Text, r.Asked)
+		t.Errorf(`text is asked for: %q, %+v; want "declinemap[]" and none`, r.Text, r.Asked)
 	}
 }
 
@@ -176,7 +176,7 @@ func TestCancelAndProgress(t *testing.T) {
 	}
 	until(t, "the server hears of the end", func() bool { data, _ := os.ReadFile(mark); return string(data) == "cancelled" })
 	if r := actiontest.Make(t, find(p, "fake__echo"), actiontest.Call{Parameters: `{"text":"on"}`}); r.Text != "echo on" {
-		t.Errorf("after that: %q, %v", r.Text, r.Err)
+		t.Errorf(`after that: %q, %v; want "echo on"`, r.Text, r.Err)
 	}
 }
 
@@ -210,7 +210,7 @@ func TestBadServers(t *testing.T) {
 	all = append(all, Server{Name: "missing", Command: []string{"/no/such/program"}})
 	p := started(t, Options{Servers: all, Log: logger})
 	if r := actiontest.Make(t, named(t, p, "fake__echo"), actiontest.Call{Parameters: `{"text":"tea"}`}); r.Text != "echo tea" {
-		t.Errorf("%q, %v", r.Text, r.Err)
+		t.Errorf(`%q, %v; want "echo tea"`, r.Text, r.Err)
 	}
 	for _, s := range all[1:] {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -229,7 +229,7 @@ func TestBounds(t *testing.T) {
 	p := started(t, Options{Servers: []Server{fake(t, "many")}})
 	named(t, p, "fake__echo")
 	if n := len(p.Live()); n != maxTools {
-		t.Errorf("%d tools", n)
+		t.Errorf("%d tools; want %d", n, maxTools)
 	}
 	for in, want := range map[string]string{"read": "a__read", "read file!": "a__read_file__", strings.Repeat("x", 99): "a__xxx"} {
 		got := actionName("a", in)
@@ -247,7 +247,7 @@ func TestResources(t *testing.T) {
 	named(t, p, "fake__echo")
 	read := actiontest.Named(t, p, "READ_MCP_RESOURCE")
 	if r := actiontest.Make(t, read, actiontest.Call{Parameters: `{"serverName":"Fake","uri":"memo://tea"}`}); r.Text != "Assam." {
-		t.Errorf("%q, %v", r.Text, r.Err)
+		t.Errorf(`%q, %v; want "Assam."`, r.Text, r.Err)
 	}
 	for _, params := range []string{`{"serverName":"fake","uri":"memo://secret?x=1"}`, `{"serverName":"other","uri":"memo://tea"}`} {
 		if r := actiontest.Make(t, read, actiontest.Call{Parameters: params}); r.Err == nil {
@@ -256,7 +256,7 @@ func TestResources(t *testing.T) {
 	}
 	told, err := p.Providers[0].Provide(t.Context(), action.TurnContext{})
 	if err != nil || !strings.Contains(told.Text, "memo://tea") || strings.Contains(told.Text, "- tool") {
-		t.Errorf("%q, %v", told.Text, err)
+		t.Errorf(`%q, %v; want it to contain "memo://tea" and it without "- tool"`, told.Text, err)
 	}
 }
 
@@ -276,7 +276,7 @@ func TestCallMCPTool(t *testing.T) {
 	} {
 		name, inner, err := call.Delegated([]byte(params))
 		if got := fmt.Sprintf("%s %s", name, inner); got != want || err != nil {
-			t.Errorf("%s: %s, %v", params, got, err)
+			t.Errorf("%s: %s, %v; want %s", params, got, err, want)
 		}
 	}
 	if _, _, err := call.Delegated([]byte(`{"serverName":"fake","toolName":"none"}`)); err == nil {
@@ -286,7 +286,7 @@ func TestCallMCPTool(t *testing.T) {
 		t.Error("the model is told of each tool")
 	}
 	if told, _ := p.Providers[0].Provide(t.Context(), action.TurnContext{}); !strings.Contains(told.Text, "- tool echo: ") {
-		t.Errorf("%q", told.Text)
+		t.Errorf(`%q; want it to contain "- tool echo: "`, told.Text)
 	}
 }
 
@@ -321,7 +321,7 @@ func TestRemoteServerGetsHeaders(t *testing.T) {
 	var work sync.WaitGroup
 	work.Go(func() { p.Work(ctx) })
 	if r := actiontest.Make(t, named(t, p, "remote__hello"), actiontest.Call{}); r.Text != "hello" {
-		t.Errorf("%q, %v", r.Text, r.Err)
+		t.Errorf(`%q, %v; want "hello"`, r.Text, r.Err)
 	}
 	cancel()
 	work.Wait()
@@ -389,7 +389,7 @@ func TestFailuresHideSecrets(t *testing.T) {
 	scene := action.TurnContext{}
 	scene.Message.Text = "/write_poem keys"
 	if said, err := p.Providers[1].Provide(t.Context(), scene); err != nil || strings.Contains(said.Text, "s3cr3t") || !strings.Contains(said.Text, "the key *** is not valid") {
-		t.Errorf("%q, %v", said.Text, err)
+		t.Errorf(`%q, %v; want it without "s3cr3t" and it to contain "the key *** is not valid"`, said.Text, err)
 	}
 }
 

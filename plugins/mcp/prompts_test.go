@@ -28,10 +28,10 @@ func TestPromptsAreCommands(t *testing.T) {
 	known := action.TurnContext{Allowed: true}
 	const want = "/write_poem topic [style]: Writes a poem.\n/fake_help: Helps."
 	if got := strings.Join(commandsOf(p, known), "\n"); got != want {
-		t.Errorf("%s", got)
+		t.Errorf("%s; want %s", got, want)
 	}
 	if got := commandsOf(p, action.TurnContext{}); len(got) > 0 {
-		t.Errorf("a guest can use %q", got)
+		t.Errorf("a guest can use %q; want none", got)
 	}
 	actiontest.Make(t, find(p, "fake__learn"), actiontest.Call{Scene: known})
 	until(t, "the new prompt", func() bool { return strings.Contains(strings.Join(commandsOf(p, known), "\n"), "/fresh: It is new.") })
@@ -85,7 +85,7 @@ func TestPromptText(t *testing.T) {
 		}
 	}
 	if got := said("/write_poem tea", false); got != "" {
-		t.Errorf("a guest gets %s", got)
+		t.Errorf("a guest gets %s; want none", got)
 	}
 	if provider.Spec().Own {
 		t.Error("the provider's text counts as the operator's own; want it as foreign")
@@ -104,7 +104,7 @@ func TestArguments(t *testing.T) {
 		"c=1 http://x?a=b": {"a": "c=1", "b": "http://x?a=b"},
 	} {
 		if got := argumentsOf(known, written); !maps.Equal(got, want) {
-			t.Errorf("%q: %v", written, got)
+			t.Errorf("%q: %v; want %v", written, got, want)
 		}
 	}
 	if got := argumentsOf(nil, "x"); len(got) > 0 {

@@ -85,7 +85,7 @@ func TestLink(t *testing.T) {
 	} {
 		got, err := trackAt(address)
 		if err != nil || got.link() != want {
-			t.Errorf("%s: %s, %v", address, got.link(), err)
+			t.Errorf("%s: %s, %v; want %s", address, got.link(), err, want)
 		}
 	}
 }
@@ -203,7 +203,7 @@ func TestAmbiguousTitleIsAskedAbout(t *testing.T) {
 		}
 		for _, q := range made.Asked {
 			if diff := cmp.Diff([]string{"blue monk", "blue train"}, q.Options); diff != "" {
-				t.Errorf("%s: %s", name, diff)
+				t.Errorf("%s: %s; want none", name, diff)
 			}
 		}
 	}

@@ -54,6 +54,6 @@ func askThroughProxy(t *testing.T) {
 		t.Error(err)
 	}
 	if len(s.tries) != 1 {
-		t.Errorf("the server was asked %d times directly", len(s.tries))
+		t.Errorf("the server was asked %d times directly; want 1", len(s.tries))
 	}
 }

@@ -33,7 +33,7 @@ func TestAuthorized(t *testing.T) {
 		want        bool
 	}{{"ci", "right", true}, {"ci", "wrong", false}, {"ci", "", false}, {"other", "right", false}, {"open", "", false}, {"other", "", false}} {
 		if got := tasks.Authorized(c.name, c.token); got != c.want {
-			t.Errorf("%s with %q: %v", c.name, c.token, got)
+			t.Errorf("%s with %q: %v; want %v", c.name, c.token, got, c.want)
 		}
 	}
 }
@@ -54,7 +54,7 @@ func TestReceive(t *testing.T) {
 			t.Errorf("the fourth in a minute: %v", err)
 		}
 		if len(w.done) != 1 {
-			t.Fatalf("accepted are %+v", w.done)
+			t.Fatalf("accepted are %+v; want 1", w.done)
 		}
 		got := w.done[0]
 		if got.By != "hook/ci" || got.Text != `It is "red".` || len(got.Files) != 1 || got.Files[0].Text != "{\n  \"status\": \"red\"\n}" ||

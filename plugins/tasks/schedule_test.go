@@ -155,7 +155,7 @@ func TestJitter(t *testing.T) {
 			delays[delay.Round(10*time.Second)] = true
 		}
 		if len(w.at) != 11 || len(delays) < 5 {
-			t.Errorf("it was done %d times, with the delays %v", len(w.at), delays)
+			t.Errorf("it was done %d times, with the delays %v; want 11 and at least 5", len(w.at), delays)
 		}
 	})
 }
@@ -177,7 +177,7 @@ func TestRetriesAndChanges(t *testing.T) {
 		time.Sleep(time.Minute)
 		stop()
 		if len(w.done) != 1 {
-			t.Fatalf("afterwards: %v", w.done)
+			t.Fatalf("afterwards: %v; want 1", w.done)
 		}
 		if got := w.done[0]; got.By != "schedule/test" || got.Room != "fake/1" || got.Name != "Schedule test" || got.Text != "Hello" {
 			t.Errorf("the task is %+v", got)
@@ -189,7 +189,7 @@ func TestRetriesAndChanges(t *testing.T) {
 		time.Sleep(time.Minute)
 		stop()
 		if len(w.done) != 1 {
-			t.Errorf("after a change: %v", w.done)
+			t.Errorf("after a change: %v; want 1", w.done)
 		}
 		time.Sleep(3 * time.Hour)
 		changed.Room = "fake:unknown"

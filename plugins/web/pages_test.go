@@ -27,7 +27,7 @@ func TestPages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := Pages{pageParser{}, func(_ context.Context, address string, limit int64) ([]byte, string, error) {
 				if address != "https://a.example/b?c" || limit != maxPage {
-					t.Errorf("%s is fetched, up to %d bytes", address, limit)
+					t.Errorf(`%s is fetched, up to %d bytes; want "https://a.example/b?c" and %d`, address, limit, maxPage)
 				}
 				return []byte(c.data), c.mime, c.err
 			}}

@@ -42,7 +42,7 @@ func TestFetch(t *testing.T) {
 	f := New(o).Actions[0]
 	r := actiontest.Make(t, f, actiontest.Call{Parameters: `{"url":"https://Shop.example/tea#price"}`})
 	if r.Text != "Tea shop\n\nAssam\nIt costs four euros." || r.Err != nil {
-		t.Errorf("%q, %v", r.Text, r.Err)
+		t.Errorf(`%q, %v; want "Tea shop\n\nAssam\nIt costs four euros."`, r.Text, r.Err)
 	}
 	for _, bad := range []string{"https://shop.example/video", "http://169.254.169.254/", "tea", "https://u:p@shop.example/tea"} {
 		if r := actiontest.Make(t, f, actiontest.Call{Parameters: `{"url":"` + bad + `"}`}); r.Err == nil {
@@ -92,7 +92,7 @@ func TestExfiltrationNeedsApproval(t *testing.T) {
 		"https://evil.example/%68unter2", "https://evil.example/aHVudGVyMg==", "https://xn--shp-sna.example/tea", "https://shop.example/milk?" + secret,
 	}
 	if len(attempts) != 20 {
-		t.Fatalf("%d attempts", len(attempts))
+		t.Fatalf("%d attempts; want 20", len(attempts))
 	}
 	for _, address := range attempts {
 		if !guarded(t, address, asked(ask), read, found) {

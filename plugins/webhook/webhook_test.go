@@ -126,7 +126,7 @@ func TestCall(t *testing.T) {
 	} {
 		r := e.call(t, e.tool(path, action.Reads))
 		if r.Text != want || r.Err != nil {
-			t.Errorf("%s: %q, %v", path, r.Text, r.Err)
+			t.Errorf("%s: %q, %v; want %q", path, r.Text, r.Err, want)
 		}
 		if path == "/lines" && !slices.Equal(r.Shown, []string{"⏳ Packing…", "⏳ Sending…", "Sending…"}) {
 			t.Errorf("shown is %q", r.Shown)
@@ -185,7 +185,7 @@ func TestGuard(t *testing.T) {
 	changed.Description = "Something else."
 	kinds[New([]Tool{changed}, nil).Actions[0].(action.Guarded).Guard(&action.Call{}).Kind] = true
 	if len(kinds) != 3 {
-		t.Errorf("an approval outlives a change: %v", kinds)
+		t.Errorf("an approval outlives a change: %v; want 3", kinds)
 	}
 }
 

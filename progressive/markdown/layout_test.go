@@ -62,7 +62,7 @@ func TestBreakTag(t *testing.T) {
 	}
 	const table = "| a | b |\n|---|---|\n| one<br>two | 3 |\n"
 	if plain := markdown.Unsplit(markdown.Parse(table), markdown.Plain(), markdown.Limits{}); strings.Contains(plain, "<") || !strings.Contains(plain, "one two") {
-		t.Errorf("the table is %q", plain)
+		t.Errorf(`the table is %q; want it without "<" and it to contain "one two"`, plain)
 	}
 }
 

@@ -19,10 +19,10 @@ func TestLines(t *testing.T) {
 	} {
 		text, reads := markdown.NewRenderer(c.dialect, markdown.Limits{}).Lines(lines)
 		if text != c.want || reads != plain {
-			t.Errorf("%s: %q, read as %q", name, text, reads)
+			t.Errorf("%s: %q, read as %q; want %q and %q", name, text, reads, c.want, plain)
 		}
 	}
 	if text, plain := markdown.NewRenderer(markdown.Light(), markdown.Limits{}).Lines(nil); text != "" || plain != "" {
-		t.Errorf("nothing is %q, %q", text, plain)
+		t.Errorf("nothing is %q, %q; want none and none", text, plain)
 	}
 }

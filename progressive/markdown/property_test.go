@@ -143,7 +143,7 @@ func TestWholeCharacters(t *testing.T) {
 			}
 		}
 		if again.String() != text {
-			t.Fatalf("lost at %d: %q", limit, again.String())
+			t.Fatalf("lost at %d: %q; want %q", limit, again.String(), text)
 		}
 	}
 	long := "e" + strings.Repeat("\u0301", 5000)

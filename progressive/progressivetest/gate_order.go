@@ -62,7 +62,7 @@ func order(_ *testing.T, g *gates) {
 		}
 		for _, asked := range [][]wish{want, {want[4], want[3], want[2], want[1], want[0]}, {want[2], want[4], want[0], want[3], want[1]}} {
 			if got := g.queued(asked); !slices.Equal(got, want) {
-				g.Errorf("%s: of %v the order is %v", name, asked, got)
+				g.Errorf("%s: of %v the order is %v; want %v", name, asked, got, want)
 			}
 		}
 	}
@@ -80,6 +80,6 @@ func noTicketStarves(_ *testing.T, g *gates) {
 	asked := slices.Clone(want)
 	slices.Reverse(asked)
 	if got := g.queued(asked); !slices.Equal(got, want) {
-		g.Errorf("of %v the order is %v", asked, got)
+		g.Errorf("of %v the order is %v; want %v", asked, got, want)
 	}
 }

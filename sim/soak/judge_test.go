@@ -230,7 +230,7 @@ func TestWaitingQuestionsExcuseNoAnswer(t *testing.T) {
 	} {
 		v := ask(asked, c.messages...)
 		if got := v.excused(v.questions[10]); got != c.want {
-			t.Errorf("%s: excused is %t", name, got)
+			t.Errorf("%s: excused is %t; want %t", name, got, c.want)
 		}
 	}
 }

@@ -48,7 +48,7 @@ func TestDiscordgo(t *testing.T) {
 		t.Error(err)
 	}
 	if got := s.Rejected(); len(got) != 0 {
-		t.Errorf("rejected: %+v", got)
+		t.Errorf("rejected: %+v; want none", got)
 	}
 }
 
@@ -58,17 +58,17 @@ func TestVersions(t *testing.T) {
 	r := newRequest(t, s, "GET", "/users/@me", "")
 	r.URL.Path = "/api/v9/users/@me"
 	if a := sendRequest(s, r); a.status != http.StatusNotFound || len(s.Rejected()) != 1 {
-		t.Errorf("v9: %d, rejected %+v", a.status, s.Rejected())
+		t.Errorf("v9: %d, rejected %+v; want %d and 1", a.status, s.Rejected(), http.StatusNotFound)
 	}
 	bubble(t, func(t *testing.T, s *discordfake.Server, mem *memNet, _, _ string) {
 		g := connectTo(t, mem, "ws://gateway.test/?v=9&encoding=json")
 		if code := g.closed(); code != 4012 {
-			t.Errorf("v9 was closed with %d", code)
+			t.Errorf("v9 was closed with %d; want 4012", code)
 		}
 		g = connect(t, mem)
 		g.send(`{"op":2,"d":{"token":"fake-token","intents":1,"properties":{"$os":"linux"}}}`)
 		if code := g.closed(); code != 4002 {
-			t.Errorf("$os was closed with %d", code)
+			t.Errorf("$os was closed with %d; want 4002", code)
 		}
 	})
 }
@@ -79,7 +79,7 @@ func TestSilence(t *testing.T) {
 		s.Silence(1)
 		silent := connectTo(t, mem, "ws://gateway.test/?v=10&encoding=json")
 		if code := silent.closed(); code != 4009 { // a client that never beats is closed: nothing else came
-			t.Errorf("closed with %d", code)
+			t.Errorf("closed with %d; want 4009", code)
 		}
 		s.SetResumeURL("ws://elsewhere.test")
 		g := connect(t, mem)

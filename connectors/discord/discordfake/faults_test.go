@@ -46,7 +46,7 @@ func TestFaults(t *testing.T) {
 				began := time.Now()
 				a, err := exchange(client, newRequest(t, s, "POST", "/channels/"+channel+"/messages", `{"content":"x"}`))
 				if took := time.Since(began); took != test.took {
-					t.Errorf("took %v", took)
+					t.Errorf("took %v; want %v", took, test.took)
 				}
 				if (err != nil) != (test.status == gone) || err == nil && a.status != test.status {
 					t.Errorf("status %d, %v", a.status, err)
@@ -55,7 +55,7 @@ func TestFaults(t *testing.T) {
 					t.Errorf("answer %s", a.text)
 				}
 				if got := len(s.Messages(channel)); got != test.posted {
-					t.Errorf("%d messages posted", got)
+					t.Errorf("%d messages posted; want %d", got, test.posted)
 				}
 				if log := s.Log(); log[0].Applied != (test.posted > 0) || log[0].Fault != test.fault.Name {
 					t.Errorf("log: %+v", log[0])
@@ -92,11 +92,11 @@ func TestDelayedRequestOutlivesItsSender(t *testing.T) {
 			t.Error("the request got a response; want a timeout")
 		}
 		if n := len(s.Messages(channel)); n != 0 {
-			t.Errorf("%d messages too early", n)
+			t.Errorf("%d messages too early; want none", n)
 		}
 		time.Sleep(5 * time.Second) // the bubble's clock
 		if n := len(s.Messages(channel)); n != 1 {
-			t.Errorf("%d messages", n)
+			t.Errorf("%d messages; want 1", n)
 		}
 	})
 }
@@ -119,7 +119,7 @@ func TestFaultsMeetTheRequestsTheyArePlannedFor(t *testing.T) {
 	}
 	s.ClearFaults()
 	if a := send(t, s, "GET", "/users/@me", ""); a.status != 200 {
-		t.Errorf("cleared: %d", a.status)
+		t.Errorf("cleared: %d; want 200", a.status)
 	}
 }
 
@@ -133,11 +133,11 @@ func TestGatewayHold(t *testing.T) {
 		}
 		time.Sleep(82720 * time.Second) // the bubble's clock
 		if a := send(t, s, "GET", "/gateway/bot", ""); a.status != 429 {
-			t.Errorf("a second early: %d", a.status)
+			t.Errorf("a second early: %d; want 429", a.status)
 		}
 		time.Sleep(time.Second)
 		if a := send(t, s, "GET", "/gateway/bot", ""); a.status != 200 {
-			t.Errorf("in time: %d", a.status)
+			t.Errorf("in time: %d; want 200", a.status)
 		}
 	})
 }

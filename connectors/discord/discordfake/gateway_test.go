@@ -100,7 +100,7 @@ func TestMischief(t *testing.T) {
 			}
 		}
 		if n := len(s.Messages(channel)); n != 8 {
-			t.Errorf("users see %d messages", n)
+			t.Errorf("users see %d messages; want 8", n)
 		}
 	})
 }
@@ -130,7 +130,7 @@ func TestShards(t *testing.T) {
 			t.Errorf("heard %q", heard)
 		}
 		if n := s.Sessions(); n != 2 {
-			t.Errorf("%d sessions", n)
+			t.Errorf("%d sessions; want 2", n)
 		}
 	})
 }
@@ -153,10 +153,10 @@ func TestTooManyGuilds(t *testing.T) {
 			return g
 		}
 		if code := identify(0, 1).closed(); code != 4011 {
-			t.Errorf("one shard is closed with %d", code)
+			t.Errorf("one shard is closed with %d; want 4011", code)
 		}
 		if code := identify(3, 3).closed(); code != 4010 {
-			t.Errorf("the fourth of three shards is closed with %d", code)
+			t.Errorf("the fourth of three shards is closed with %d; want 4010", code)
 		}
 		guilds := 0
 		for i := range 3 {
@@ -165,10 +165,10 @@ func TestTooManyGuilds(t *testing.T) {
 			guilds += len(of)
 		}
 		if guilds != 2501 {
-			t.Errorf("three shards have %d guilds", guilds)
+			t.Errorf("three shards have %d guilds; want 2501", guilds)
 		}
 		if n := fmt.Sprint(s.Shards()); !strings.Contains(n, "[2 3]") {
-			t.Errorf("logged in: %s", n)
+			t.Errorf(`logged in: %s; want it to contain "[2 3]"`, n)
 		}
 	})
 }
@@ -191,7 +191,7 @@ func TestGatewayFaults(t *testing.T) {
 		}
 		defer ws.Close()
 		if code := (&gw{t: t, ws: ws}).closed(); code != 4012 {
-			t.Errorf("old version closed with %d", code)
+			t.Errorf("old version closed with %d; want 4012", code)
 		}
 	})
 }

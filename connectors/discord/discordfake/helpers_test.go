@@ -68,7 +68,7 @@ func post(t *testing.T, s *discordfake.Server, channel, body string) string {
 	t.Helper()
 	a := send(t, s, "POST", "/channels/"+channel+"/messages", body)
 	if a.status != http.StatusOK {
-		t.Fatalf("create %s: %d %s", body, a.status, a.text)
+		t.Fatalf("create %s: %d %s; want %d", body, a.status, a.text, http.StatusOK)
 	}
 	return a.id()
 }
@@ -128,7 +128,7 @@ func serve(t *testing.T, s *discordfake.Server) *memNet {
 	t.Cleanup(func() {
 		s.Close()
 		if err := <-stopped; err != http.ErrServerClosed {
-			t.Errorf("Serve: %v", err)
+			t.Errorf("Serve: %v; want %v", err, http.ErrServerClosed)
 		}
 	})
 	return mem

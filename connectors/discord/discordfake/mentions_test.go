@@ -64,6 +64,6 @@ func TestEveryoneNeedsTheRightAndAGuild(t *testing.T) {
 	post(t, s, channel, `{"content":"@here"}`)
 	post(t, s, s.AddDM(ann), `{"content":"@everyone"}`)
 	if got := s.Pings(); len(got) != 0 {
-		t.Errorf("pings: %+v", got)
+		t.Errorf("pings: %+v; want none", got)
 	}
 }

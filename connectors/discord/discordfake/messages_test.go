@@ -25,7 +25,7 @@ func TestMessageLife(t *testing.T) {
 		}
 		shown := s.Messages(channel)
 		if len(shown) != 2 {
-			t.Fatalf("messages: %+v", shown)
+			t.Fatalf("messages: %+v; want 2", shown)
 		}
 		m := shown[1]
 		if m.Content != "two" || m.Versions != 2 || m.EditedAt.Sub(m.At) != time.Second || m.ReplyTo != question || m.Flags != discordfake.FlagSuppressEmbeds || !m.ByBot {
@@ -35,7 +35,7 @@ func TestMessageLife(t *testing.T) {
 			t.Error("a message that suppresses embeds unfurled (DR-13)")
 		}
 		if a := send(t, s, "DELETE", path, ""); a.status != http.StatusNoContent {
-			t.Errorf("delete: %d %s", a.status, a.text)
+			t.Errorf("delete: %d %s; want %d", a.status, a.text, http.StatusNoContent)
 		}
 		past := s.History(id)
 		if len(past) != 3 || past[0].Content != "one" || past[1].Content != "two" || !past[2].Deleted {
@@ -45,7 +45,7 @@ func TestMessageLife(t *testing.T) {
 			t.Errorf("edit of a deleted message: %d %s", a.status, a.text)
 		}
 		if r := s.Rejected(); len(r) != 0 {
-			t.Errorf("rejected: %+v", r)
+			t.Errorf("rejected: %+v; want none", r)
 		}
 	})
 }
@@ -84,7 +84,7 @@ func TestMalformedCreates(t *testing.T) {
 				t.Errorf("rejected: %+v", got)
 			}
 			if got := s.Messages(channel); len(got) != 0 {
-				t.Errorf("it was posted: %+v", got)
+				t.Errorf("it was posted: %+v; want none", got)
 			}
 		})
 	}
@@ -206,7 +206,7 @@ func TestPages(t *testing.T) {
 	}
 	for _, query := range []string{"?limit=0", "?limit=101", "?after=x", "?since=1"} {
 		if a := send(t, s, "GET", "/channels/"+channel+"/messages"+query, ""); a.status != http.StatusBadRequest {
-			t.Errorf("%s: %d", query, a.status)
+			t.Errorf("%s: %d; want %d", query, a.status, http.StatusBadRequest)
 		}
 	}
 }
@@ -267,9 +267,9 @@ func TestRequestsThatShouldNotBe(t *testing.T) {
 		}
 	}
 	if got := len(s.Rejected()); got != 9 {
-		t.Errorf("%d rejections: %+v", got, s.Rejected())
+		t.Errorf("%d rejections: %+v; want 9", got, s.Rejected())
 	}
 	if a := header("Authorization", "Bot wrong", "GET", ""); a.status != http.StatusUnauthorized || s.InvalidRequests() != 3 {
-		t.Errorf("bad token: %d, %d invalid requests", a.status, s.InvalidRequests())
+		t.Errorf("bad token: %d, %d invalid requests; want %d and 3", a.status, s.InvalidRequests(), http.StatusUnauthorized)
 	}
 }

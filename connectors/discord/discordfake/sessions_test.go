@@ -32,7 +32,7 @@ func TestRefusedLogins(t *testing.T) {
 				g := connect(t, mem)
 				g.send("%s", test.frame)
 				if code := g.closed(); code != test.code {
-					t.Errorf("closed with %d", code)
+					t.Errorf("closed with %d; want %d", code, test.code)
 				}
 				synctest.Wait()
 				if got := s.Closes(); len(got) != 1 || got[0].Sent != test.code || !got[0].ByServer {
@@ -58,7 +58,7 @@ func TestSendLimit(t *testing.T) {
 		}
 		g.send(`{"op":1,"d":null}`)
 		if code := g.closed(); code != 4008 {
-			t.Errorf("closed with %d", code)
+			t.Errorf("closed with %d; want 4008", code)
 		}
 	}, discordfake.WithHeartbeat(time.Hour))
 }
@@ -99,7 +99,7 @@ func TestResume(t *testing.T) {
 				f := again.next()
 				if test.want != "RESUMED" {
 					if got := fmt.Sprintf("op %d %s", f.Op, f.Data); got != test.want {
-						t.Errorf("got %s", got)
+						t.Errorf("got %s; want %s", got, test.want)
 					}
 					return
 				}
@@ -123,7 +123,7 @@ func TestResumeBeyondTheEnd(t *testing.T) {
 		g := connect(t, mem)
 		g.resume(session, 99)
 		if code := g.closed(); code != 4007 {
-			t.Errorf("closed with %d", code)
+			t.Errorf("closed with %d; want 4007", code)
 		}
 	})
 }
@@ -176,10 +176,10 @@ func TestIdentifyBudget(t *testing.T) {
 		spent := connect(t, mem)
 		spent.identify("fake-token", 1)
 		if code := spent.closed(); code != 4004 || s.Token() != "" {
-			t.Errorf("closed with %d, token %q", code, s.Token())
+			t.Errorf("closed with %d, token %q; want 4004 and none", code, s.Token())
 		}
 		if a := send(t, s, "GET", "/users/@me", ""); a.status != 401 {
-			t.Errorf("after the reset: %d", a.status)
+			t.Errorf("after the reset: %d; want 401", a.status)
 		}
 	}, discordfake.WithIdentifyLimit(3, 1))
 }
@@ -200,7 +200,7 @@ func TestClientThatNeverReads(t *testing.T) {
 		s.Say(channel, ann, "hello")
 		time.Sleep(11 * time.Second) // the bubble's clock
 		if _, standing := s.Connections(); standing != 0 {
-			t.Errorf("%d connections stand", standing)
+			t.Errorf("%d connections stand; want none", standing)
 		}
 	})
 }

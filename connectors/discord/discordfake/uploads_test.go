@@ -97,7 +97,7 @@ func TestAttachmentsOfEdits(t *testing.T) {
 			got = strings.Join(names, " ")
 		}
 		if got != c.want {
-			t.Errorf("%s: %q %s", name, got, a.text)
+			t.Errorf("%s: %q %s; want %q", name, got, a.text, c.want)
 		}
 		if name == "too large" && (a.code() != 40005 || a.status != http.StatusRequestEntityTooLarge) {
 			t.Errorf("%s: %s", name, a.text)
@@ -146,7 +146,7 @@ func TestReplacedFileIsGone(t *testing.T) {
 			t.Fatal(err)
 		}
 		if a := sendRequest(s, r); a.status != c.want {
-			t.Errorf("%s: %d %s", c.url, a.status, a.text)
+			t.Errorf("%s: %d %s; want %d", c.url, a.status, a.text, c.want)
 		}
 	}
 }

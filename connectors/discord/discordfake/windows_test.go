@@ -49,7 +49,7 @@ func TestGlobalLimit(t *testing.T) {
 		s.SetLimit(discordfake.GetChannel, discordfake.Limit{Requests: 1000, Per: time.Second})
 		for i := range 50 {
 			if a := send(t, s, "GET", "/channels/"+channel, ""); a.status != 200 {
-				t.Fatalf("request %d: %d", i, a.status)
+				t.Fatalf("request %d: %d; want 200", i, a.status)
 			}
 		}
 		a := send(t, s, "GET", "/users/@me", "")
@@ -58,12 +58,12 @@ func TestGlobalLimit(t *testing.T) {
 		}
 		s.SwitchLimits(false)
 		if a := send(t, s, "GET", "/users/@me", ""); a.status != 200 {
-			t.Errorf("limits off: %d", a.status)
+			t.Errorf("limits off: %d; want 200", a.status)
 		}
 		s.SwitchLimits(true)
 		time.Sleep(time.Second) // the bubble's clock
 		if a := send(t, s, "GET", "/users/@me", ""); a.status != 200 {
-			t.Errorf("after a second: %d", a.status)
+			t.Errorf("after a second: %d; want 200", a.status)
 		}
 	})
 }
@@ -93,14 +93,14 @@ func TestHolds(t *testing.T) {
 					t.Errorf("too early: %d", a.status)
 				}
 				if a := send(t, s, "GET", "/users/@me", ""); a.status != test.elsewhere {
-					t.Errorf("elsewhere: %d", a.status)
+					t.Errorf("elsewhere: %d; want %d", a.status, test.elsewhere)
 				}
 				time.Sleep(3 * time.Minute)
 				if a := send(t, s, "POST", path, `{"content":"x"}`); a.status != 200 {
-					t.Errorf("in time: %d", a.status)
+					t.Errorf("in time: %d; want 200", a.status)
 				}
 				if n := s.InvalidRequests(); n != test.invalid {
-					t.Errorf("%d invalid requests", n)
+					t.Errorf("%d invalid requests; want %d", n, test.invalid)
 				}
 			})
 		})
@@ -122,7 +122,7 @@ func TestBan(t *testing.T) {
 		}
 		time.Sleep(time.Hour) // the bubble's clock
 		if a := send(t, s, "GET", "/users/@me", ""); a.status != 200 {
-			t.Errorf("after the ban: %d", a.status)
+			t.Errorf("after the ban: %d; want 200", a.status)
 		}
 	})
 }
@@ -153,7 +153,7 @@ func TestNonce(t *testing.T) {
 			t.Errorf("a nonce that is not enforced: %s in %+v", id, s.Messages(channel))
 		}
 		if got := s.Messages(channel)[0].Nonce; got != "run-1" {
-			t.Errorf("nonce %q", got)
+			t.Errorf(`nonce %q; want "run-1"`, got)
 		}
 	})
 }
@@ -171,6 +171,6 @@ func TestConcurrentCreatesWithOneNonce(t *testing.T) {
 	}
 	all.Wait()
 	if n := len(s.Messages(channel)); n != 1 {
-		t.Errorf("%d messages", n)
+		t.Errorf("%d messages; want 1", n)
 	}
 }

@@ -35,7 +35,7 @@ func TestChannel(t *testing.T) {
 		}
 		b.ok("deleteMessage", params{"chat_id": news.ID, "message_id": m})
 		if n := len(b.posts()); n != 2 {
-			t.Errorf("it heard of its own posts: %d", n)
+			t.Errorf("it heard of its own posts: %d; want 2", n)
 		}
 		b.clean()
 		if b.call("sendChatAction", params{"chat_id": news.ID, "action": "typing"}).OK || len(b.Rejected()) != 1 {

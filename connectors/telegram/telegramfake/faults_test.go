@@ -73,7 +73,7 @@ func TestFaultOnTheKth(t *testing.T) {
 		b.ClearFaults()
 		b.ok("getMe", nil)
 		if n := len(b.Messages(chat)); n != 3 {
-			t.Errorf("%d messages", n)
+			t.Errorf("%d messages; want 3", n)
 		}
 	})
 }
@@ -93,7 +93,7 @@ func TestChosenRetryAfter(t *testing.T) {
 			}
 			time.Sleep(4 * time.Hour)
 			if wait := b.typing(chat); wait != 0 {
-				t.Errorf("after the hold: wait %d s", wait)
+				t.Errorf("after the hold: wait %d s; want none", wait)
 			}
 		}, telegramfake.WithoutFlood())
 	}

@@ -45,7 +45,7 @@ func TestPrivateBurst(t *testing.T) {
 		chat := b.AddPrivate(b.AddUser("Ann", "ann"))
 		for i := range 60 { // the published rate lasts
 			if wait := b.typing(chat); wait != 0 {
-				t.Fatalf("request %d: wait %d s", i, wait)
+				t.Fatalf("request %d: wait %d s; want none", i, wait)
 			}
 			time.Sleep(time.Second)
 		}
@@ -54,7 +54,7 @@ func TestPrivateBurst(t *testing.T) {
 			b.typing(chat)
 		}
 		if wait := b.typing(chat); wait != 5 {
-			t.Errorf("after a burst: wait %d s", wait)
+			t.Errorf("after a burst: wait %d s; want 5", wait)
 		}
 	})
 }
@@ -71,7 +71,7 @@ func TestHammeringGrowsTheHold(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		if got := b.typing(chat); got != 0 {
-			t.Errorf("after the hold: wait %d s", got)
+			t.Errorf("after the hold: wait %d s; want none", got)
 		}
 		early := 0
 		for _, r := range b.Log() {

@@ -42,7 +42,7 @@ func TestSendAndEdit(t *testing.T) {
 		}
 		b.ok("deleteMessage", params{"chat_id": chat.ID, "message_id": sent.ID})
 		if n := len(b.Messages(chat)); n != 1 {
-			t.Errorf("%d messages after the deletion", n)
+			t.Errorf("%d messages after the deletion; want 1", n)
 		}
 		b.clean()
 	})
@@ -90,7 +90,7 @@ func TestEntitiesOverAHundredVanish(t *testing.T) {
 		b.ok("sendMessage", params{"chat_id": chat.ID, "text": strings.Repeat("<b>x</b> ", 150), "parse_mode": "HTML"})
 		m := b.Messages(chat)[0]
 		if len(m.Entities) != 100 || m.Lost != 50 {
-			t.Errorf("%d entities, %d lost", len(m.Entities), m.Lost)
+			t.Errorf("%d entities, %d lost; want 100 and 50", len(m.Entities), m.Lost)
 		}
 	})
 }
@@ -119,7 +119,7 @@ func TestNotModified(t *testing.T) {
 		b.ok("editMessageText", edit("see https://a.example", off))
 		b.ok("editMessageText", edit("see https://a.example", params{"reply_markup": params{"inline_keyboard": [][]params{}}}))
 		if n := b.Messages(chat)[0].Versions; n != 5 {
-			t.Errorf("%d versions", n)
+			t.Errorf("%d versions; want 5", n)
 		}
 	}, telegramfake.WithoutFlood())
 }
@@ -195,7 +195,7 @@ func TestMigration(t *testing.T) {
 		}
 		b.Say(old, ann, "/unheard")
 		if n := len(b.Unconfirmed()); n != 2 {
-			t.Errorf("%d updates", n)
+			t.Errorf("%d updates; want 2", n)
 		}
 	})
 }
@@ -281,7 +281,7 @@ func TestPrivacyMode(t *testing.T) {
 	})
 	bubble(t, func(t *testing.T, b *bot) {
 		if n := len(say(b)); n != 10 {
-			t.Errorf("privacy off: %d messages", n)
+			t.Errorf("privacy off: %d messages; want 10", n)
 		}
 	}, telegramfake.WithReadAllGroupMessages())
 }
@@ -344,7 +344,7 @@ func TestStrictness(t *testing.T) {
 				t.Errorf("%d rejected of %d: %+v", n, len(wrong), b.Rejected())
 			}
 			if n := len(b.Messages(telegramfake.Chat{ID: id})); n != 0 {
-				t.Errorf("%d were sent all the same", n)
+				t.Errorf("%d were sent all the same; want none", n)
 			}
 		}, opts...)
 	}

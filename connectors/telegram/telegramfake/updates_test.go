@@ -30,13 +30,13 @@ func TestUpdatesAreConfirmedByOffset(t *testing.T) {
 		}
 		rest := b.updates(params{"offset": all[99].ID + 1})
 		if len(rest) != 20 || len(b.Unconfirmed()) != 20 {
-			t.Errorf("after confirming 100: %d told, %d kept", len(rest), len(b.Unconfirmed()))
+			t.Errorf("after confirming 100: %d told, %d kept; want 20 and 20", len(rest), len(b.Unconfirmed()))
 		}
 		if last := b.texts(params{"offset": -3}); !slices.Equal(last, []string{"117", "118", "119"}) {
 			t.Errorf("negative offset: %v", last)
 		}
 		if n := len(b.Unconfirmed()); n != 3 {
-			t.Errorf("negative offset left %d", n)
+			t.Errorf("negative offset left %d; want 3", n)
 		}
 		b.clean()
 	})
@@ -95,11 +95,11 @@ func TestUpdatesExpire(t *testing.T) {
 		}
 		time.Sleep(24*time.Hour - 152*time.Second)
 		if n := len(b.updates(nil)); n != 1 {
-			t.Errorf("%d updates a second before a day is over", n)
+			t.Errorf("%d updates a second before a day is over; want 1", n)
 		}
 		time.Sleep(time.Second)
 		if n := len(b.updates(nil)); n != 0 {
-			t.Errorf("%d updates after a day", n)
+			t.Errorf("%d updates after a day; want none", n)
 		}
 	})
 }
@@ -157,7 +157,7 @@ func TestWebhookExcludesPolling(t *testing.T) {
 		b.ok("getWebhookInfo", nil)
 		const busy = "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first"
 		if d := elapsed(func() { b.refused(409, busy, "getUpdates", nil) }); d != 0 {
-			t.Errorf("the first conflict took %v", d)
+			t.Errorf("the first conflict took %v; want none", d)
 		}
 		if d := elapsed(func() { b.refused(409, busy, "getUpdates", nil) }); d != 3*time.Second {
 			t.Errorf("the second conflict took %v", d)
@@ -166,7 +166,7 @@ func TestWebhookExcludesPolling(t *testing.T) {
 		b.Say(b.AddPrivate(ann), ann, "waits")
 		b.ok("deleteWebhook", params{"drop_pending_updates": true})
 		if n := len(b.updates(nil)); n != 0 || b.Webhook() != "" {
-			t.Errorf("%d updates, webhook %q", n, b.Webhook())
+			t.Errorf("%d updates, webhook %q; want none and none", n, b.Webhook())
 		}
 	})
 }
@@ -250,7 +250,7 @@ func TestUpdatesFollowTheSpecification(t *testing.T) {
 			}
 		}
 		if len(b.Updates()) < 11 {
-			t.Errorf("%d updates", len(b.Updates()))
+			t.Errorf("%d updates; want at least 11", len(b.Updates()))
 		}
 	})
 }

@@ -173,7 +173,7 @@ func TestWhatMediaCanBeEdited(t *testing.T) {
 		}
 		b.ok("deleteMessage", params{"chat_id": chat.ID, "message_id": id})
 		if got := edit(id); got != "Bad Request: message to edit not found" {
-			t.Errorf("deleted: %q", got)
+			t.Errorf(`deleted: %q; want "Bad Request: message to edit not found"`, got)
 		}
 	}, telegramfake.WithoutFlood())
 	bubble(t, func(t *testing.T, b *bot) {

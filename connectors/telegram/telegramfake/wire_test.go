@@ -165,7 +165,7 @@ func TestWithTheClientLibrary(t *testing.T) {
 		t.Errorf("proxy page: %v", err)
 	}
 	if r := s.Rejected(); len(r) != 0 {
-		t.Errorf("rejected: %+v", r)
+		t.Errorf("rejected: %+v; want none", r)
 	}
 }
 
@@ -186,7 +186,7 @@ func TestRequestsFollowTheSpecification(t *testing.T) {
 		b.call("sendMessage", params{"chat_id": chat.ID, "text": "x", "reply_markup": params{"inline_keyboard": []params{{"text": "a"}}}})
 		b.call("sendMessage", params{"chat_id": chat.ID, "text": "x", "reply_markup": params{"inline_keyboard": [][]params{{{"text": "a", "data": "b"}}}}})
 		if n := len(b.Rejected()); n != 3 {
-			t.Errorf("%d rejected: %+v", n, b.Rejected())
+			t.Errorf("%d rejected: %+v; want 3", n, b.Rejected())
 		}
 	}, telegramfake.WithSpec(loadSpec(t)))
 }
@@ -210,7 +210,7 @@ func TestConcurrentUse(t *testing.T) {
 		}
 		wg.Wait()
 		if n := len(b.Messages(chat)); n != 320 {
-			t.Errorf("%d messages", n)
+			t.Errorf("%d messages; want 320", n)
 		}
 		b.clean()
 	}, telegramfake.WithoutFlood())

@@ -34,7 +34,7 @@ func TestHost(t *testing.T) {
 		t.Errorf("it finds %q", found)
 	}
 	if said := host.Said(); len(said) != 4 {
-		t.Errorf("%d notices: %+v", len(said), said)
+		t.Errorf("%d notices: %+v; want 4", len(said), said)
 	}
 	broken := errors.New("no bell")
 	if err := host.Init(t, action.Plugin{Init: func(context.Context, action.Services) error { return broken }}); !errors.Is(err, broken) {

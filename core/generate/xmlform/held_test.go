@@ -17,7 +17,7 @@ func TestHeldText(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if said, r := everyCut(t, opt, c.answer); said != c.said || r.Held != c.held {
-				t.Errorf("%q, held %q", said, r.Held)
+				t.Errorf("%q, held %q; want %q and %q", said, r.Held, c.said, c.held)
 			}
 		})
 	}

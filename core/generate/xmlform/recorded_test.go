@@ -46,7 +46,7 @@ func TestRecordedAnswers(t *testing.T) {
 		for range chunkings / len(files) {
 			pieces := cut(random, string(raw))
 			if text, r := read(options(name), pieces...); text != got.Text || !reflect.DeepEqual(r, got.Result) {
-				t.Fatalf("%s: cut as %q: %q %+v", name, pieces, text, r)
+				t.Fatalf("%s: cut as %q: %q %+v; want %q and %+v", name, pieces, text, r, got.Text, got.Result)
 			}
 		}
 	}
@@ -72,7 +72,7 @@ func golden(t *testing.T, name string, got recorded) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s: %s", name, diff)
+		t.Errorf("%s: %s; want none", name, diff)
 	}
 }
 

@@ -79,7 +79,7 @@ func TestThoughts(t *testing.T) {
 	}
 	for text, want := range tests {
 		if said, r := everyCut(t, Options{}, text); said != want.text || r.Thought != want.thought {
-			t.Errorf("%q: %q, thought %q", text, said, r.Thought)
+			t.Errorf("%q: %q, thought %q; want %q and %q", text, said, r.Thought, want.text, want.thought)
 		}
 	}
 }
@@ -177,7 +177,7 @@ func TestWhole(t *testing.T) {
 		s := New(Options{Tags: true})
 		s.Write(text)
 		if got := s.Whole(); got != want {
-			t.Errorf("%q: whole is %v", text, got)
+			t.Errorf("%q: whole is %v; want %v", text, got, want)
 		}
 		plain := New(Options{})
 		if plain.Write(text); plain.Whole() {
@@ -203,7 +203,7 @@ func TestOpen(t *testing.T) {
 		s := New(Options{Tags: true})
 		s.Write(text)
 		if got := s.Open(); got != want {
-			t.Errorf("%q: open is %v", text, got)
+			t.Errorf("%q: open is %v; want %v", text, got, want)
 		}
 	}
 }
@@ -250,7 +250,7 @@ func TestActions(t *testing.T) {
 	for raw, want := range tests {
 		_, r := everyCut(t, Options{Tags: true}, "<response><actions>"+raw+"</actions><text>x</text></response>")
 		if diff := cmp.Diff(want, r.Calls); diff != "" {
-			t.Errorf("%s: %s", raw, diff)
+			t.Errorf("%s: %s; want none", raw, diff)
 		}
 	}
 }
@@ -354,7 +354,7 @@ func TestCharacters(t *testing.T) {
 		"<response>\x00<te\x00xt>Hi</text>": "Hi",
 	} {
 		if said, _ := everyCut(t, Options{Tags: true}, text); said != want {
-			t.Errorf("%q: %q", text, said)
+			t.Errorf("%q: %q; want %q", text, said, want)
 		}
 	}
 }

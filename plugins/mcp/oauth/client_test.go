@@ -42,7 +42,7 @@ func TestRegisteredClient(t *testing.T) {
 					t.Errorf("what errors hide is %q", known)
 				}
 				if row := m.rows[oauth.Name("shop")]; strings.Contains(row, "s3cr3t") || strings.Contains(row, "client:1") {
-					t.Errorf("stored is %s", row)
+					t.Errorf(`stored is %s; want it without "s3cr3t" and it without "client:1"`, row)
 				}
 			})
 		})

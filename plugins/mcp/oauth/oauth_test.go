@@ -130,7 +130,7 @@ func TestRenewedOnce(t *testing.T) {
 			}
 		}
 		if s.asked() != 2 {
-			t.Errorf("%d requests for tokens", s.asked())
+			t.Errorf("%d requests for tokens; want 2", s.asked())
 		}
 	})
 }

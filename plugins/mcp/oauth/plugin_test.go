@@ -58,12 +58,12 @@ func TestPluginWithLogin(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if len(p.Live()) != 1 {
-			t.Fatalf("after the login: %d tools", len(p.Live()))
+			t.Fatalf("after the login: %d tools; want 1", len(p.Live()))
 		}
 		list := p.Live()[0]
 		s.change(func() { clear(s.access) })
 		if r := actiontest.Make(s.T, list, actiontest.Call{}); r.Text != "tea" || r.Err != nil {
-			t.Errorf("after the token was rejected: %q, %v", r.Text, r.Err)
+			t.Errorf(`after the token was rejected: %q, %v; want "tea"`, r.Text, r.Err)
 		}
 		s.change(func() { clear(s.access); s.live++ })
 		if r := actiontest.Make(s.T, list, actiontest.Call{}); r.Err == nil {
@@ -99,10 +99,10 @@ func TestPluginWithRejectedTokens(t *testing.T) {
 		time.Sleep(24 * time.Hour)
 		synctest.Wait()
 		if n := s.asked(); n < 20 || n > 60 {
-			t.Errorf("the authorization server was asked %d times in a day", n)
+			t.Errorf("the authorization server was asked %d times in a day; want at least 20 and at most 60", n)
 		}
 		if s.requests > 100 {
-			t.Errorf("the server was asked %d times in a day", s.requests)
+			t.Errorf("the server was asked %d times in a day; want at most 100", s.requests)
 		}
 		if n := strings.Count(log.String(), "level=WARN"); n > 3 {
 			t.Errorf("%d warnings:\n%s", n, log)
@@ -112,12 +112,12 @@ func TestPluginWithRejectedTokens(t *testing.T) {
 			t.Errorf("%d tools, %v", len(p.Live()), err)
 		}
 		if said := host.Said(); len(said) != 1 {
-			t.Errorf("the owner reads %+v", said)
+			t.Errorf("the owner reads %+v; want 1", said)
 		}
 		s.change(func() { s.stubborn = false })
 		time.Sleep(2 * time.Hour)
 		if len(p.Live()) != 1 {
-			t.Errorf("%d tools once it accepts them", len(p.Live()))
+			t.Errorf("%d tools once it accepts them; want 1", len(p.Live()))
 		}
 	})
 }
@@ -139,15 +139,15 @@ func TestCheckWithLogin(t *testing.T) {
 		}
 		s.loginOf(m, set)
 		if line, err = check(); err != nil || line != "1 tools: list (read)" {
-			t.Errorf("with a login: %q, %v", line, err)
+			t.Errorf(`with a login: %q, %v; want "1 tools: list (read)"`, line, err)
 		}
 		time.Sleep(2 * time.Hour)
 		if line, err = check(); err != nil || line != "1 tools: list (read)" || s.asked() != 2 {
-			t.Errorf("after the end of the token: %q, %v, %d requests", line, err, s.asked())
+			t.Errorf(`after the end of the token: %q, %v, %d requests; want "1 tools: list (read)" and 2`, line, err, s.asked())
 		}
 		s.change(func() { clear(s.access) })
 		if line, err = check(); err != nil || line != "1 tools: list (read)" {
-			t.Errorf("after the token was rejected: %q, %v", line, err)
+			t.Errorf(`after the token was rejected: %q, %v; want "1 tools: list (read)"`, line, err)
 		}
 		s.change(func() { clear(s.access); s.live++ })
 		if line, err = check(); !errors.Is(err, oauth.ErrLogin) || !strings.Contains(err.Error(), "gateway mcp login shop") {
