@@ -170,12 +170,8 @@ func TestStranger(t *testing.T) {
 			w.wantAnswer(n.send(w.message(room, "eve", "Hello?")), answer.Ignored, "")
 		}
 		synctest.Wait()
-		if got := w.chat.visible(); !slices.Equal(got, []string{said}) {
-			w.Errorf("the chat shows %q", got)
-		}
-		if n := len(w.model.requests()); n != 0 {
-			w.Errorf("the model was asked %d times; want none", n)
-		}
+		w.wantVisible(said)
+		w.wantModelCalls(0)
 	})
 }
 

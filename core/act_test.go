@@ -248,9 +248,7 @@ func TestLast(t *testing.T) {
 				&fakeAction{name: "DO"})
 			w.model.queue([]step{write(text), call(0, "a", "LEAVE", "{}"), call(1, "b", "DO", "{}")})
 			w.wantAnswer(w.start().sendText("go"), want, text)
-			if n := len(w.model.requests()); n != 1 {
-				t.Errorf("the model was asked %d times; want 1", n)
-			}
+			w.wantModelCalls(1)
 			if got := strings.Join(w.chat.visible(), "|"); got != text {
 				t.Errorf("the chat shows %q; want %q", got, text)
 			}
@@ -293,9 +291,7 @@ func TestDirectClaimsWhatIsUndecided(t *testing.T) {
 		w.cfg.Access.Group = access.GroupAmbient
 		w.cfg.Plugins = []action.Plugin{{Name: "test", Actions: []action.Action{claimer{fakeAction: &fakeAction{name: "ROLL"}, params: `{}`}}}}
 		w.wantAnswer(w.start().send(w.message(group, "ada", "roll")), answer.Completed, "done {}")
-		if n := len(w.model.requests()); n != 0 {
-			t.Errorf("the model was asked %d times; want none", n)
-		}
+		w.wantModelCalls(0)
 	})
 	withHarness(t, func(w *harness) {
 		w.cfg.Turns.Window = time.Second

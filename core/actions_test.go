@@ -354,9 +354,7 @@ func TestWritingActionIsFinished(t *testing.T) {
 		if r := w.run(first); r.Acted != "a" || r.Outcome.Status != answer.Superseded || a.times() != 1 {
 			w.Errorf("afterwards it knows %+v", r)
 		}
-		if got := len(w.model.requests()); got != 2 {
-			w.Errorf("the model was asked %d times; want 2", got)
-		}
+		w.wantModelCalls(2)
 	})
 }
 

@@ -2,7 +2,6 @@ package core_test
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -28,9 +27,7 @@ func TestCarriedLate(t *testing.T) {
 	t.Run("while it is waited for", func(t *testing.T) {
 		withWaitingAction(t, action.Reads, []step{write("Enjoy.")}, func(w *harness, n *process, a *asking, acc chat.Accepted) {
 			late(w, n, acc)
-			if got := w.chat.visible(); !slices.Equal(got, []string{fox + "\n\nNow playing Rain\n\nEnjoy."}) {
-				w.Errorf("people see %q", got)
-			}
+			w.wantVisible(fox + "\n\nNow playing Rain\n\nEnjoy.")
 		})
 	})
 	t.Run("while it is not", func(t *testing.T) {

@@ -81,9 +81,7 @@ func TestChoice(t *testing.T) {
 		if len(c.chosen) != 1 || c.chosen[0].Choice != 1 || c.chosen[0].By != "ada" || c.chosen[0].Payload != "eve" {
 			w.Errorf("chosen was %+v", c.chosen)
 		}
-		if got := w.chat.visible(); !slices.Equal(got, []string{"You said: A", "Let Eve in?\n\n→ **No, never**\n\nLet in."}) {
-			w.Errorf("the chat shows %q", got)
-		}
+		w.wantVisible("You said: A", "Let Eve in?\n\n→ **No, never**\n\nLet in.")
 		w.wantAnswer(n.sendText("B"), answer.Completed, "You said: B")
 		if got := w.model.requests()[1].texts(); !slices.Equal(got, []string{"A", "You said: A\n\nLet Eve in?", "B"}) {
 			w.Errorf("the model was asked %q", got)
@@ -297,9 +295,7 @@ func TestChoiceAsMessage(t *testing.T) {
 		w.waitAnswer(asked)
 		w.wantAnswer(n.deliver(chat.Choice(pressed(w.question(asked), 1))), answer.Completed, "You said: No")
 		time.Sleep(time.Minute)
-		if got := w.chat.visible(); !slices.Equal(got, []string{"You said: A", "Tea?\n\n→ **No**", "You said: No"}) {
-			w.Errorf("the chat shows %q", got)
-		}
+		w.wantVisible("You said: A", "Tea?\n\n→ **No**", "You said: No")
 		w.chat.forgetSeen()
 	})
 }
@@ -471,9 +467,7 @@ func TestNew(t *testing.T) {
 				if got := w.model.requests()[1].texts(); !slices.Equal(got, c.after) {
 					w.Errorf("the model was asked %q; want %q", got, c.after)
 				}
-				if got := w.chat.visible(); !slices.Equal(got, []string{"You said: A", asked + "\n\n" + c.ends, "You said: B"}) {
-					w.Errorf("the chat shows %q", got)
-				}
+				w.wantVisible("You said: A", asked+"\n\n"+c.ends, "You said: B")
 			})
 		})
 	}

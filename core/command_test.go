@@ -179,9 +179,7 @@ func TestCommandsAreGivenOnce(t *testing.T) {
 		w.wantAnswer(n.send(asked), answer.Completed, "You said: A")
 		asked.Text = "/help"
 		n.deliver(chat.Edited{Message: chat.Message{Memory: asked.Memory}})
-		if got := w.chat.visible(); !slices.Equal(got, []string{help, "You said: A"}) {
-			w.Errorf("the chat shows %q", got)
-		}
+		w.wantVisible(help, "You said: A")
 	})
 }
 
@@ -252,9 +250,7 @@ func TestRetry(t *testing.T) {
 				w.Errorf("for %s the model was asked %q", want, got)
 			}
 		}
-		if got := w.chat.visible(); !slices.Equal(got, []string{"You said: A", "First.", "Second.", "Third."}) {
-			w.Errorf("the chat shows %q", got)
-		}
+		w.wantVisible("You said: A", "First.", "Second.", "Third.")
 		w.chat.forgetSeen() // what was said first is not remembered
 		w.wantAnswer(n.sendText("C"), answer.Completed, "You said: C")
 		calls := w.model.requests()
@@ -295,9 +291,7 @@ func TestRetryOfWhatIsDeleted(t *testing.T) {
 		n.remove(m)
 		w.wantAnswer(again, answer.Ignored, "")
 		w.wantVisible()
-		if calls := len(w.model.requests()); calls != 1 {
-			w.Errorf("the model was asked %d times; want 1", calls)
-		}
+		w.wantModelCalls(1)
 	})
 }
 

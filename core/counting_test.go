@@ -34,9 +34,7 @@ func TestNothingIsReadOverTheLimit(t *testing.T) {
 		if got := r.was(); got != "" {
 			t.Errorf("over the limit it read %q; want none", got)
 		}
-		if asked := len(w.model.requests()); asked != 1 {
-			t.Errorf("the model was asked %d times; want 1", asked)
-		}
+		w.wantModelCalls(1)
 	})
 }
 

@@ -96,9 +96,7 @@ func TestNoQuestionWhereRulesDecide(t *testing.T) {
 		if acc := n.send(bot); acc.Run != "" {
 			w.Error("a bot's words are weighed (I13)")
 		}
-		if n := len(w.model.requests()); n != 2 {
-			w.Errorf("the model was asked %d times; want 2", n)
-		}
+		w.wantModelCalls(2)
 	})
 }
 
@@ -173,9 +171,7 @@ func TestUndecidedGivesWay(t *testing.T) {
 		w.wantAnswer(last, answer.Completed, "You said: ada: Hello")
 		w.wantAnswer(asked, answer.Superseded, "")
 		w.wantAnswer(waits, answer.Superseded, "")
-		if n := len(w.model.requests()); n != 2 {
-			w.Errorf("the model was asked %d times; want 2", n)
-		}
+		w.wantModelCalls(2)
 
 		w.model.queue([]step{pause(5 * time.Second), write("RESPOND")})
 		asked = n.sendAmbient("It snows.")

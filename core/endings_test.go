@@ -33,9 +33,7 @@ func TestStop(t *testing.T) {
 			w.Errorf("the model went on: %+v", calls)
 		}
 		w.wantAnswer(n.sendText("C"), answer.Completed, "You said: C")
-		if got := w.chat.visible(); !slices.Equal(got, []string{"So\n\n_(Stopped.)_", "You said: C"}) {
-			w.Errorf("the chat shows %q", got)
-		}
+		w.wantVisible("So\n\n_(Stopped.)_", "You said: C")
 		n.stopAnswer(room) // of nothing
 	})
 }
@@ -167,9 +165,7 @@ func TestShutdown(t *testing.T) {
 		}
 		w.start()
 		w.wantAnswer(long, answer.Completed, "Adopted.")
-		if got := w.chat.visible(); !slices.Equal(got, []string{"Short.", "Adopted."}) {
-			w.Errorf("the chat shows %q", got)
-		}
+		w.wantVisible("Short.", "Adopted.")
 	})
 }
 
@@ -227,9 +223,7 @@ func TestStatusesAreWithdrawn(t *testing.T) {
 		}
 		w.wantAnswer(n.sendText("B"), answer.Completed, "You said: B")
 		w.wantAnswer(a, answer.Superseded, "")
-		if got := w.chat.visible(); !slices.Equal(got, []string{"You said: B"}) {
-			w.Errorf("the chat shows %q", got)
-		}
+		w.wantVisible("You said: B")
 	})
 }
 

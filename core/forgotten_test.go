@@ -2,7 +2,6 @@ package core_test
 
 import (
 	"errors"
-	"slices"
 	"testing"
 	"time"
 
@@ -21,9 +20,7 @@ func TestNewLeavesNoText(t *testing.T) {
 		time.Sleep(time.Minute)
 		w.accepted = nil
 		const new = "Forget this conversation? Messages in the chat won't be deleted.\n\n→ **Forget it**\n\nDone. I've forgotten this conversation."
-		if got := w.chat.visible(); !slices.Equal(got, []string{"You said: A", "Let Eve in?", new}) {
-			w.Errorf("the chat shows %q", got)
-		}
+		w.wantVisible("You said: A", "Let Eve in?", new)
 		for _, kind := range []chat.MemoryKind{chat.Said, chat.KindCommand, chat.Draft} {
 			all, err := w.Store.Recent(w.Context(), room, kind, 0, 10)
 			w.Must(err)

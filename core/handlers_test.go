@@ -47,6 +47,14 @@ func (w *harness) wantVisible(want ...string) {
 	}
 }
 
+// wantModelCalls fails unless the model was asked so often.
+func (w *harness) wantModelCalls(want int) {
+	w.Helper()
+	if got := len(w.model.requests()); got != want {
+		w.Errorf("the model was asked %d times; want %d", got, want)
+	}
+}
+
 // wantStored compares the texts of a room.
 func (w *harness) wantStored(in chat.RoomID, want ...string) {
 	w.Helper()
@@ -127,9 +135,7 @@ func TestEditWhileWaiting(t *testing.T) {
 		n.edit(m, "c?")
 		w.wantAnswer(first, answer.Completed, "A")
 		w.wantAnswer(second, answer.Completed, "You said: c?")
-		if n := len(w.model.requests()); n != 2 {
-			t.Errorf("the model was asked %d times; want 2", n)
-		}
+		w.wantModelCalls(2)
 	})
 }
 
@@ -259,9 +265,7 @@ func TestEditOfRemarks(t *testing.T) {
 		n.edit(bot, "boop")
 		w.wantStored(room)
 		w.wantStored(group, "boop")
-		if n := len(w.model.requests()); n != 0 {
-			t.Errorf("the model was asked %d times; want none", n)
-		}
+		w.wantModelCalls(0)
 	})
 }
 
@@ -299,9 +303,7 @@ func TestDeleteWhileWaiting(t *testing.T) {
 		if o, _ := w.waitAnswer(second); o.Status != answer.Stopped || !o.Withdrawn {
 			t.Errorf("it ended as %+v", o)
 		}
-		if n := len(w.model.requests()); n != 1 {
-			t.Errorf("the model was asked %d times; want 1", n)
-		}
+		w.wantModelCalls(1)
 		w.wantVisible("A")
 	})
 }
@@ -345,9 +347,7 @@ func TestReaction(t *testing.T) {
 		time.Sleep(time.Minute)
 		quote := strings.Repeat("12 4 6789 ", 5) + "…"
 		w.wantStored(room, m.Text, said, `*Added 👍 to: "`+quote+`"*`, `*Removed 👍 to: "`+quote+`"*`, `*Added 👍 to a message*`)
-		if n := len(w.model.requests()); n != 1 {
-			t.Errorf("the model was asked %d times; want 1", n)
-		}
+		w.wantModelCalls(1)
 		w.waitAnswer(n.sendText("next"))
 		if texts := w.model.requests()[1].texts(); len(texts) != 6 {
 			t.Errorf("the model was told %q; want 6", texts)

@@ -58,9 +58,7 @@ func TestStaleHolderEditsNothing(t *testing.T) {
 		w.wantAnswer(acc, answer.Completed, "The whole answer.")
 		far.cut.Store(false)
 		time.Sleep(time.Minute)
-		if got := w.chat.visible(); !slices.Equal(got, []string{"The whole answer."}) {
-			w.Errorf("the chat shows %q", got)
-		}
+		w.wantVisible("The whole answer.")
 	})
 }
 
@@ -99,9 +97,7 @@ func TestStaleHolderPostsNothing(t *testing.T) {
 		acc := a.sendText("A")
 		w.wantAnswer(acc, answer.Completed, "The whole answer.")
 		time.Sleep(time.Minute)
-		if got := w.chat.visible(); !slices.Equal(got, []string{"The whole answer."}) {
-			w.Errorf("the chat shows %q", got)
-		}
+		w.wantVisible("The whole answer.")
 	})
 }
 
@@ -140,9 +136,7 @@ func TestHolderGoesOnAfterAGap(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		far.cut.Store(false)
 		w.wantAnswer(acc, answer.Completed, fox+" And more.")
-		if got := w.chat.visible(); !slices.Equal(got, []string{fox + " And more."}) {
-			w.Errorf("the chat shows %q", got)
-		}
+		w.wantVisible(fox + " And more.")
 	})
 }
 

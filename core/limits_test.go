@@ -76,9 +76,7 @@ func TestLimitOfMessages(t *testing.T) {
 		if said := n.chatAs("bob", "Hello"); said != "You said: Hello" {
 			t.Errorf(`another user reads %q; want "You said: Hello"`, said)
 		}
-		if asked := len(w.model.requests()); asked != 3 {
-			t.Errorf("the model was asked %d times; want 3", asked)
-		}
+		w.wantModelCalls(3)
 		time.Sleep(10 * time.Minute)
 		if said := n.chatAs("ada", "Hello"); said != "You said: Hello" {
 			t.Errorf(`the next day she reads %q; want "You said: Hello"`, said)
@@ -137,9 +135,7 @@ func TestLimitOfTokens(t *testing.T) {
 		if said := n.chatAs("ada", "Hello"); !strings.HasPrefix(said, "You've reached your daily limit.") {
 			t.Errorf(`over the limit she reads %q; want it to begin with "You've reached your daily limit."`, said)
 		}
-		if asked := len(w.model.requests()); asked != 3 {
-			t.Errorf("the model was asked %d times; want 3", asked)
-		}
+		w.wantModelCalls(3)
 	})
 }
 
@@ -154,9 +150,7 @@ func TestLimitBetweenSteps(t *testing.T) {
 		if !strings.HasPrefix(said, "I roll.") || !strings.Contains(said, "I've reached my daily limit.") {
 			t.Errorf(`she reads %q; want it to begin with "I roll." and it to contain "I've reached my daily limit."`, said)
 		}
-		if asked := len(w.model.requests()); asked != 1 {
-			t.Errorf("the model was asked %d times; want 1", asked)
-		}
+		w.wantModelCalls(1)
 	})
 }
 
@@ -234,9 +228,7 @@ func TestLimitFailsClosed(t *testing.T) {
 		if o, said := w.waitAnswer(n.sendText("Hello")); o.Status != answer.Failed || said == "" || strings.Contains(said, "ledger") {
 			t.Errorf("it ended as %+v with %q", o, said)
 		}
-		if asked := len(w.model.requests()); asked != 0 {
-			t.Errorf("the model was asked %d times; want none", asked)
-		}
+		w.wantModelCalls(0)
 	})
 }
 
@@ -266,8 +258,6 @@ func TestLimitOfOverheard(t *testing.T) {
 		for range 3 {
 			w.wantAnswer(n.send(w.message(group, "ada", "It rains.")), answer.Ignored, "")
 		}
-		if asked := len(w.model.requests()); asked != 1 {
-			t.Errorf("the model was asked %d times; want 1", asked)
-		}
+		w.wantModelCalls(1)
 	})
 }

@@ -98,9 +98,7 @@ func TestChoose(t *testing.T) {
 					if o, _ := w.waitAnswer(carrier); o.Status != answer.Ignored {
 						w.Errorf("what carries the choice ends as %v; want %v", o.Status, answer.Ignored)
 					}
-					if got := w.chat.visible(); !slices.Equal(got, []string{fox + "\n\nNow playing Rain\n\nEnjoy."}) {
-						w.Errorf("people see %q", got)
-					}
+					w.wantVisible(fox + "\n\nNow playing Rain\n\nEnjoy.")
 					if h := w.storedAnswer(acc).History; !slices.Equal(h, []string{"Which one?", "Which one?\n\n→ **Rain**", "Now playing Rain"}) {
 						w.Errorf("the trail is %q", h)
 					}

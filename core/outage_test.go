@@ -30,9 +30,7 @@ func TestAcceptFails(t *testing.T) {
 		if _, err := n.ProcessMessage(w.Context(), w.message(room, "ada", "A")); !errors.Is(err, errDown) {
 			w.Errorf("accepted with %v", err)
 		}
-		if n := len(w.model.requests()); n != 0 {
-			w.Errorf("the model was asked %d times; want none", n)
-		}
+		w.wantModelCalls(0)
 	})
 }
 
@@ -65,9 +63,7 @@ func TestStoreIsDownForAMinute(t *testing.T) {
 				if since.IsZero() {
 					w.Fatal("the effect never came")
 				}
-				if got := w.chat.visible(); !slices.Equal(got, []string{want}) {
-					w.Errorf("the chat shows %q", got)
-				}
+				w.wantVisible(want)
 				if a.times() != 1 || len(w.model.requests()) != 2 {
 					w.Errorf("%d actions, %d calls of the model; want 1 and 2", a.times(), len(w.model.requests()))
 				}
@@ -93,9 +89,7 @@ func TestTrackerIsDown(t *testing.T) {
 		w.wantAnswer(a, answer.Completed, "A's answer")
 		w.wantAnswer(b, answer.Completed, "You said: B")
 		w.wantAnswer(c, answer.Completed, "You said: C")
-		if got := w.chat.visible(); !slices.Equal(got, []string{"A's answer", "You said: B", "You said: C"}) {
-			w.Errorf("the chat shows %q", got)
-		}
+		w.wantVisible("A's answer", "You said: B", "You said: C")
 		if _, err := n.ProcessMessage(w.Context(), chat.Command{Room: room, Author: "ada", Name: chat.Stop}); err != nil {
 			w.Errorf("there is nothing to stop, and yet: %v", err)
 		}
@@ -146,9 +140,7 @@ func TestSettleRefusesTheFirstPost(t *testing.T) {
 		if r := w.run(a); !r.Outcome.Withdrawn || len(r.Shown) > 0 {
 			w.Errorf("A's run is %+v", r)
 		}
-		if got := w.chat.visible(); !slices.Equal(got, []string{"You said: B"}) {
-			w.Errorf("the chat shows %q", got)
-		}
+		w.wantVisible("You said: B")
 	})
 }
 

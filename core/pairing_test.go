@@ -123,9 +123,7 @@ func TestPairingIsBounded(t *testing.T) {
 		if next := w.codeIn(n.chatAs("eve", "Hello")); next == code {
 			w.Error("a code has come back")
 		}
-		if asked := len(w.model.requests()); asked != 0 {
-			w.Errorf("the model was asked %d times; want none", asked)
-		}
+		w.wantModelCalls(0)
 	})
 }
 
@@ -160,9 +158,7 @@ func TestOwnerCode(t *testing.T) {
 		if said := n.chatAs("olga", w.codeIn(n.chatAs("eve", "Hello"))); !strings.Contains(said, "eve") {
 			w.Errorf(`the owner reads %q; want it to contain "eve"`, said)
 		}
-		if asked := len(w.model.requests()); asked != 0 {
-			w.Errorf("the model was asked %d times; want none", asked)
-		}
+		w.wantModelCalls(0)
 	})
 }
 

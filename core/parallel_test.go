@@ -247,9 +247,7 @@ func TestOfferKeepsThePlace(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		second := n.askIn("fake/1", "ada")
 		time.Sleep(10 * time.Second)
-		if asked := len(w.model.requests()); asked != 2 {
-			w.Errorf("the model was asked %d times; the second answer does not wait", asked)
-		}
+		w.wantModelCalls(2)
 		w.waitAnswer(first)
 		w.wantAnswer(second, answer.Completed, "Me, too.")
 	})

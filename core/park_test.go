@@ -209,9 +209,7 @@ func TestParkedRunGoesOn(t *testing.T) {
 				if got := w.decisions(room); shop.times() != 2 || look.times() != 1 || !slices.Equal(got, []chat.Decision{chat.Used, chat.Used}) {
 					t.Errorf("ordered %d times, looked %d times, decided %q", shop.times(), look.times(), got)
 				}
-				if n := len(w.model.requests()); n != 2 {
-					t.Errorf("the model was asked %d times; want 2", n)
-				}
+				w.wantModelCalls(2)
 			})
 		})
 	}

@@ -254,9 +254,7 @@ func TestPlannedStopsAreNoDeaths(t *testing.T) {
 		}
 		w.start()
 		w.wantAnswer(acc, answer.Failed, llm.SetAside.Sentence())
-		if got := len(w.model.requests()); got != 6 {
-			t.Errorf("the model was asked %d times; want 6", got)
-		}
+		w.wantModelCalls(6)
 	})
 }
 
@@ -274,9 +272,7 @@ func TestAttemptsAreCountedFirst(t *testing.T) {
 		n := w.start()
 		acc := n.sendText("A")
 		time.Sleep(10 * time.Second)
-		if got := len(w.model.requests()); got != 0 {
-			t.Errorf("the model was asked %d times before that was counted; want none", got)
-		}
+		w.wantModelCalls(0)
 		p.Refuse(nil)
 		w.wantAnswer(acc, answer.Completed, "You said: A")
 		if r := w.run(acc); r.Attempts != 1 {
@@ -328,8 +324,6 @@ func TestSetAsideInSilence(t *testing.T) {
 		if o, said := w.waitAnswer(acc); o.Failure != llm.SetAside || !o.Withdrawn || said != "" || len(w.chat.visible()) > 0 {
 			t.Errorf("it is %+v and said %q", o, said)
 		}
-		if got := len(w.model.requests()); got != 3 {
-			t.Errorf("the model was asked %d times; want 3", got)
-		}
+		w.wantModelCalls(3)
 	})
 }

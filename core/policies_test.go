@@ -92,9 +92,7 @@ func TestCollect(t *testing.T) {
 			w.Errorf("the runs are %s, %s, %s", a.Run, b.Run, c.Run)
 		}
 		w.wantAnswer(c, answer.Completed, "You said: C")
-		if n := len(w.model.requests()); n != 2 {
-			w.Errorf("the model was asked %d times; want 2", n)
-		}
+		w.wantModelCalls(2)
 	})
 }
 
@@ -207,9 +205,7 @@ func TestDuplicates(t *testing.T) {
 			w.Errorf("another text: %+v", acc)
 		}
 		synctest.Wait()
-		if n := len(w.model.requests()); n != 1 {
-			w.Errorf("the model was asked %d times; want 1", n)
-		}
+		w.wantModelCalls(1)
 		if got := strings.Join(w.chat.visible(), "|"); got != "You said: A" {
 			w.Errorf(`the chat shows %q; want "You said: A"`, got)
 		}

@@ -50,9 +50,7 @@ func TestRedeliveredAfterNew(t *testing.T) {
 		if got := w.chat.visible(); !slices.Equal(got, append(before, fox+" The end.")) {
 			w.Errorf("the chat shows %q", got)
 		}
-		if calls := len(w.model.requests()); calls != 2 {
-			w.Errorf("the model was asked %d times; want 2", calls)
-		}
+		w.wantModelCalls(2)
 	})
 }
 

@@ -28,9 +28,7 @@ func TestSay(t *testing.T) {
 		w.wantAnswer(n.sendText("A"), answer.Completed, "You said: A")
 		acc := n.sendNotice(chat.Notice{To: chat.Address{Room: room}, Text: "It rains."})
 		w.wantAnswer(acc, answer.Completed, "It rains.")
-		if got := w.chat.visible(); !slices.Equal(got, []string{"You said: A", "It rains."}) {
-			w.Errorf("the chat shows %q", got)
-		}
+		w.wantVisible("You said: A", "It rains.")
 		if r := w.run(acc); r.Address.ReplyTo != "" || r.Address.Connector != "fake" {
 			w.Errorf("it was said to %+v", r.Address)
 		}
@@ -81,9 +79,7 @@ func TestSayInterruptsNothing(t *testing.T) {
 				}
 				w.wantAnswer(a, answer.Completed, fox+" The end.")
 				w.wantAnswer(told, answer.Completed, "It rains.")
-				if got := w.chat.visible(); !slices.Equal(got, []string{fox + " The end.", "It rains."}) {
-					w.Errorf("the chat shows %q", got)
-				}
+				w.wantVisible(fox+" The end.", "It rains.")
 			})
 		})
 	}
@@ -150,9 +146,7 @@ func TestSaySurvives(t *testing.T) {
 		n.shutdown()
 		w.start()
 		w.wantAnswer(told, answer.Completed, "It rains.")
-		if got := w.chat.visible(); !slices.Equal(got, []string{"You said: A", "It rains."}) {
-			w.Errorf("the chat shows %q", got)
-		}
+		w.wantVisible("You said: A", "It rains.")
 	})
 }
 

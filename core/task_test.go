@@ -132,12 +132,8 @@ func TestTaskSpeaks(t *testing.T) {
 		if got := w.spent("person/" + string(standup)); got.Messages != 2 {
 			w.Errorf("it is charged %+v", got)
 		}
-		if got := w.chat.visible(); !slices.Equal(got, []string{"You said: A", "Good morning.", "Good morning."}) {
-			w.Errorf("the chat shows %q", got)
-		}
-		if asked := len(w.model.requests()); asked != 1 {
-			w.Errorf("the model was asked %d times; want 1", asked)
-		}
+		w.wantVisible("You said: A", "Good morning.", "Good morning.")
+		w.wantModelCalls(1)
 	})
 }
 

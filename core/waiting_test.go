@@ -37,9 +37,7 @@ func TestTooManyWait(t *testing.T) {
 				w.Errorf("message %d has a run", i+1)
 			}
 		}
-		if calls := len(w.model.requests()); calls != 11 {
-			w.Errorf("the model was asked %d times; want 11", calls)
-		}
+		w.wantModelCalls(11)
 		last := n.sendMention("And the rest?")
 		w.waitAnswer(last)
 		calls := w.model.requests()

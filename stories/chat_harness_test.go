@@ -151,10 +151,10 @@ func (c *chatHarness) wantShown(in connectortest.Room, texts ...string) {
 }
 
 // wantModelCalls wants the model to have been asked so often.
-func (c *chatHarness) wantModelCalls(times int) {
-	c.Helper()
-	if n := len(c.model.Requests()); n != times {
-		c.Errorf("the model was asked %d times; want %d", n, times)
+func (s *harness) wantModelCalls(times int) {
+	s.Helper()
+	if n := len(s.model.Requests()); n != times {
+		s.Errorf("the model was asked %d times; want %d", n, times)
 	}
 }
 

@@ -241,8 +241,6 @@ func TestChatSetsAside(t *testing.T) {
 		c.model.Queue(modelfake.Script{modelfake.Text(tale)})
 		c.Say(connectortest.Ada, c.ada, "And now?")
 		c.wantShown(c.ada, "I couldn't finish answering this. Please ask again or rephrase it.", tale)
-		if n := len(c.model.Requests()); n != 4 {
-			c.Errorf("the model was asked %d times; want 4", n)
-		}
+		c.wantModelCalls(4)
 	})
 }

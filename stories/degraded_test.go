@@ -180,9 +180,7 @@ func (d *degraded) ask(conversation, text string) {
 func (d *degraded) wantConversation(conversation string, texts ...string) {
 	d.Helper()
 	lines, err := d.Reload(d.Context(), conversation)
-	if err != nil {
-		d.Fatal(err)
-	}
+	d.Must(err)
 	var got, want []string
 	for _, l := range lines {
 		got = append(got, l.Text)

@@ -87,9 +87,7 @@ func TestDayIsSpent(t *testing.T) {
 		if done.FullText == nil || !strings.HasPrefix(*done.FullText, "I've reached my daily limit. It resets in ") {
 			t.Errorf("the second reads %v", done.FullText)
 		}
-		if asked := len(s.model.Requests()); asked != 1 {
-			t.Errorf("the model was asked %d times; want 1", asked)
-		}
+		s.wantModelCalls(1)
 	})
 }
 

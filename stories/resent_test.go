@@ -52,9 +52,7 @@ func TestResentAfterItWasForgotten(t *testing.T) {
 			t.Errorf("sent again it ends with %s", end.Raw)
 		}
 		time.Sleep(time.Minute)
-		if n := len(s.model.Requests()); n != 1 {
-			t.Errorf("the model was asked %d times; want 1", n)
-		}
+		s.wantModelCalls(1)
 		if end := s.readAll(s.send(id, "k2", "Hello")); *end.FullText == "" {
 			t.Errorf("a new message ends with %s", end.Raw)
 		}
@@ -91,8 +89,6 @@ func TestRejoiningAtTheLimit(t *testing.T) {
 				t.Errorf("it ends with %q; want %q", got, fox)
 			}
 		}
-		if n := len(s.model.Requests()); n != 1 {
-			t.Errorf("the model was asked %d times; want 1", n)
-		}
+		s.wantModelCalls(1)
 	})
 }

@@ -139,9 +139,7 @@ func TestStalledModel(t *testing.T) {
 				if took := time.Since(begun); took < c.after || took > c.after+time.Second {
 					t.Errorf("it ended after %v", took)
 				}
-				if n := len(s.model.Requests()); n != 1 {
-					t.Errorf("the model was asked %d times; want 1", n)
-				}
+				s.wantModelCalls(1)
 			})
 		})
 	}
@@ -172,9 +170,7 @@ func TestReaderLeavesAndComesBack(t *testing.T) {
 		if got := *s.readAll(late).FullText; got != fox {
 			t.Errorf("afterwards it is %q; want %q", got, fox)
 		}
-		if n := len(s.model.Requests()); n != 1 {
-			t.Errorf("the model was asked %d times; want 1", n)
-		}
+		s.wantModelCalls(1)
 	})
 }
 
@@ -198,9 +194,7 @@ func TestSameMessageFiftyTimes(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if n := len(s.model.Requests()); n != 1 {
-			t.Errorf("the model was asked %d times; want 1", n)
-		}
+		s.wantModelCalls(1)
 		st, err := s.browser.Send(s.Context(), c, "m1", "Something else")
 		s.Must(err)
 		if st.Status != http.StatusConflict || !strings.Contains(st.Body, "CHAT_IDEMPOTENCY_CONFLICT") {
@@ -279,9 +273,7 @@ func TestShutdownFinishesAnswers(t *testing.T) {
 		if got := *s.readAll(s.send(endless, "m1", "Endless")).FullText; got != "Adopted." {
 			t.Errorf(`the endless answer is %q; want "Adopted."`, got)
 		}
-		if n := len(s.model.Requests()); n != 3 {
-			t.Errorf("the model was asked %d times; want 3", n)
-		}
+		s.wantModelCalls(3)
 	})
 }
 
