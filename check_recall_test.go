@@ -13,6 +13,7 @@ import (
 	"parley/config"
 	"parley/core/chat"
 	"parley/core/recall"
+	"parley/internal/require"
 )
 
 type noEmbedder struct{}
@@ -25,24 +26,16 @@ func (noEmbedder) Embed(context.Context, []string) ([][]float32, error) {
 func keepClaim(t *testing.T, cfg config.Config, value string) {
 	t.Helper()
 	s, err := stores.Open(t.Context(), cfg.Store.Reveal(), stores.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Keep(t.Context(), pluginKey("recall", recall.ClaimKey), value); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, s.Keep(t.Context(), pluginKey("recall", recall.ClaimKey), value))
+	require.NoError(t, s.Close())
 }
 
 // embedAll gives all messages a vector of a model.
 func embedAll(t *testing.T, cfg config.Config, model string) {
 	t.Helper()
 	s, err := stores.Open(t.Context(), cfg.Store.Reveal(), stores.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer s.Close() //nolint:errcheck // everything was written
 	if _, err := s.IndexWords(t.Context(), 10, time.Time{}); err != nil {
 		t.Fatal(err)
@@ -51,13 +44,9 @@ func embedAll(t *testing.T, cfg config.Config, model string) {
 		t.Fatal(err)
 	}
 	waiting, err := s.Unembedded(t.Context(), model, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, u := range waiting {
-		if err := s.SaveVectors(t.Context(), model, []chat.Vector{{Ticket: u.Ticket, Vector: []float32{1}}}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.SaveVectors(t.Context(), model, []chat.Vector{{Ticket: u.Ticket, Vector: []float32{1}}}))
 	}
 }
 
@@ -72,17 +61,13 @@ func TestCheckRecall(t *testing.T) {
 	}
 	says("all messages are searched by meaning")
 	s, err := stores.Open(t.Context(), cfg.Store.Reveal(), stores.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	m := chat.Memory{ID: "m", Room: "room", Author: "ada", Text: strings.Repeat("word ", 80), At: time.Now()}
 	if _, err := s.Accept(t.Context(), chat.Message{Memory: m, Place: chat.Room{ID: "room"}}, chat.JoinRule{}); err != nil {
 		t.Fatal(err)
 	}
 	says("while the gateway is running")
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	says("1 earlier messages, about 100 tokens, are searched by words only")
 	cfg.Agent.RecallBackfill = true
 	says("the next start embeds 1 earlier messages, about 100 tokens")

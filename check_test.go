@@ -23,6 +23,7 @@ import (
 	"parley/connectors/telegram/telegramfake"
 	"parley/core/chat"
 	"parley/gatewaytest"
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -35,9 +36,7 @@ type checking struct {
 func newChecking(t *testing.T, tg *telegramfake.Server, dc *discordfake.Server) *checking {
 	t.Helper()
 	cfg, err := parley.DefaultConfig(func(string) (string, bool) { return "", false })
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	cfg.Store, cfg.Web.Listen = config.DSN("sqlite:"+filepath.Join(t.TempDir(), "parley.db")), "127.0.0.1:0"
 	if tg != nil {
 		server := httptest.NewServer(tg)
@@ -154,20 +153,14 @@ func TestCheckListens(t *testing.T) {
 		t.Errorf("a free port: %+v", f)
 	}
 	other, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	check.cfg.Web.Listen = other.Addr().String()
 	if f := check.finds("web"); f.OK || !strings.Contains(f.Text, "web.listen") {
 		t.Errorf("another program's port: %+v", f)
 	}
-	if err := other.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, other.Close())
 	g, err := parley.New(check.cfg, parley.Env{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	process := gatewaytest.Start(t.Context(), g.Run)
 	check.cfg.Web.Listen = g.Addr().String()
 	if f := check.finds("web"); !f.OK || !strings.Contains(f.Text, "running gateway") {
@@ -195,24 +188,16 @@ func TestCheckCluster(t *testing.T) {
 		t.Error("the check has left keys on the server; want none")
 	}
 	store, err := sqlite.Open(t.Context(), strings.TrimPrefix(check.cfg.Store.Reveal(), "sqlite:"), sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name, id := range map[string]string{"shop": store.ID(), "office": "another"} {
 		gateway, err := redis.Open(server.URL(), redis.Options{Name: name, Store: id})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer gateway.Close()
-		if err := gateway.Join(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, gateway.Join(t.Context()))
 	}
 	check.cfg.Cluster = "office"
 	wants("a gateway has the store", true)
-	if err := store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, store.Close())
 	wants("another store has the name", false)
 	check.cfg.Cluster = "shop"
 	wants("gateways with this store have the name", true)
@@ -225,9 +210,7 @@ func TestCheckModels(t *testing.T) {
 	server := httptest.NewServer(http.Handler(fake))
 	defer server.Close()
 	cfg, err := parley.DefaultConfig(func(string) (string, bool) { return "", false })
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	cfg.Store = config.DSN("sqlite:" + filepath.Join(t.TempDir(), "parley.db"))
 	cfg.Providers.OpenAI.BaseURL, cfg.Providers.OpenAI.APIKey = server.URL+"/v1", key
 	cfg.Models = config.Models{

@@ -8,15 +8,14 @@ import (
 	"parley/config/configtest"
 	"parley/connectors/discord"
 	"parley/connectors/telegram"
+	"parley/internal/require"
 	"parley/progressive"
 )
 
 // The configuration's defaults stay within what the platforms are known to allow (TR-01, DR-02).
 func TestDefaultLimits(t *testing.T) {
 	cfg, err := parley.DefaultConfig(func(string) (string, bool) { return "", false })
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	budgets := configtest.Section[telegram.Config](cfg.Connectors).Budgets()
 	for kind, b := range configtest.Section[discord.Config](cfg.Connectors).Budgets() {
 		budgets[kind] = b

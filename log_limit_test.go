@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/connectors/connectortest"
+	"parley/internal/require"
 )
 
 // Whatever others cause, the log has a bound: of each message, of their number, and of each value. Omitted lines are counted.
@@ -18,9 +19,7 @@ func TestLogIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		log, err := private(t.Context(), &connectortest.Memory{}, slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug})))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		lines := func(part string) int { return strings.Count(out.String(), part) }
 		server := log.With("server", "a")
 		for range 3 * logLines {

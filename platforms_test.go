@@ -8,6 +8,7 @@ import (
 	"parley"
 	"parley/config"
 	"parley/connectors"
+	"parley/internal/require"
 	"parley/internal/sections"
 )
 
@@ -15,9 +16,7 @@ import (
 func TestPlatformsDescribeThemselves(t *testing.T) {
 	unset := func(string) (string, bool) { return "", false }
 	cfg, err := parley.DefaultConfig(unset)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	off := strings.Join(cfg.Off(), "\n")
 	for _, s := range parley.Platforms() {
 		if _, ok := s.Values.(connectors.Settings); !ok {

@@ -12,6 +12,7 @@ import (
 	"parley/core/action"
 	"parley/core/llm"
 	"parley/gatewaytest"
+	"parley/internal/require"
 )
 
 // keeper is a model that keeps the system prompts it was asked with.
@@ -33,17 +34,13 @@ func TestTemplatesOfAType(t *testing.T) {
 	for agentType, want := range map[string]string{"": "You help.", "support": "You help customers.", "poet": "You help."} {
 		model, door := keeper{make(chan string, 1)}, newIntercom()
 		cfg, err := parley.DefaultConfig(func(string) (string, bool) { return "", false })
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		cfg.Agent.Type, cfg.Store = agentType, config.DSN("sqlite:"+filepath.Join(t.TempDir(), "parley.db"))
 		cfg.Web.Listen, cfg.Access.Direct = "127.0.0.1:0", config.DirectOpen
 		g, err := parley.New(cfg, parley.Env{
 			Models: llm.Models{Large: model}, Connectors: []parley.Connector{{Connector: door}}, Plugins: []action.Plugin{plugin},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		process := gatewaytest.Start(t.Context(), g.Run)
 		door.ask("Hi")
 		if got := <-model.systems; !strings.Contains(got, "\n\n"+want+"\n") {

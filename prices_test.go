@@ -7,6 +7,7 @@ import (
 
 	"parley/config"
 	"parley/core/llm"
+	"parley/internal/require"
 	"parley/models/demo"
 )
 
@@ -14,9 +15,7 @@ import (
 func parsed(t *testing.T, yaml string) config.Config {
 	t.Helper()
 	cfg, err := config.Parse("config.yaml", []byte("providers: {openai: {api_key: sk}, azure: {base_url: 'https://a.openai.azure.com/openai/v1', api_key: k}}\n"+yaml), "", func(string) (string, bool) { return "", false }, described()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return cfg
 }
 

@@ -15,6 +15,7 @@ import (
 	"parley"
 	"parley/config"
 	"parley/core/llm"
+	"parley/internal/require"
 	"parley/internal/sections"
 	"parley/models"
 	"parley/models/modelfake"
@@ -31,9 +32,7 @@ func TestProvidersDescribeThemselves(t *testing.T) {
 		sections.Embeddings: reflect.TypeFor[llm.Embedder](),
 	}
 	cfg, err := parley.DefaultConfig(unset)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	offline := func(context.Context, string, string) (net.Conn, error) { return nil, fmt.Errorf("a request") }
 	for _, s := range cfg.Providers.Others {
 		settings, ok := s.Values.(models.Settings)
@@ -95,9 +94,7 @@ func TestPresets(t *testing.T) {
 			byDefault, err := parley.DefaultConfig(func(v string) (string, bool) {
 				return strings.Repeat("https://a.test/v1", strings.Count(v, test.variable)), v == test.variable
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			on := byDefault.ProvidersOn()
 			if len(on) != 1 || on[0].Name != name {
 				t.Fatalf("%s turns on %v", test.variable, on)
@@ -111,9 +108,7 @@ func TestPresets(t *testing.T) {
 			}
 			yaml += fmt.Sprintf("}}\nmodels: {large: {provider: %s, model: %s, max_tokens: 7}}", name, modelfake.DefaultModel)
 			cfg, err := config.Parse("", []byte(yaml), "", unset, append(parley.Platforms(), parley.Providers()...)...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			cfg.Store, cfg.Web.Listen = config.DSN("sqlite:"+t.TempDir()+"/parley.db"), "127.0.0.1:0"
 			for _, f := range parley.Check(t.Context(), cfg, parley.Env{}) {
 				if f.Part == "models.large" && (!f.OK || !strings.Contains(f.Text, "answers at "+server.URL)) {
@@ -143,9 +138,7 @@ func TestCheckOfUnusedProvider(t *testing.T) {
 	for sent, ok := range map[string]bool{key: true, key + "x": false} {
 		yaml := fmt.Sprintf("providers: {groq: {api_key: %q, base_url: %q}}", sent, server.URL+"/v1")
 		cfg, err := config.Parse("", []byte(yaml), "", unset, append(parley.Platforms(), parley.Providers()...)...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		cfg.Store, cfg.Web.Listen = config.DSN("sqlite:"+t.TempDir()+"/parley.db"), "127.0.0.1:0"
 		found := false
 		for _, f := range parley.Check(t.Context(), cfg, parley.Env{}) {
@@ -185,9 +178,7 @@ models:
 `, modeltest.Key, serve(modeltest.Anthropic()), serve(modeltest.Responses()), serve(modeltest.Gemini()),
 		serve(modelfake.New(modelfake.Options{Key: modeltest.Key, Models: []string{"ears"}})))
 	cfg, err := config.Parse("", []byte(yaml), "", unset, append(parley.Platforms(), parley.Providers()...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	cfg.Store, cfg.Web.Listen = config.DSN("sqlite:"+t.TempDir()+"/parley.db"), "127.0.0.1:0"
 	tried := 0
 	for _, f := range parley.Check(t.Context(), cfg, parley.Env{}) {

@@ -13,15 +13,14 @@ import (
 	"parley/connectors/connectortest"
 	"parley/core/action"
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 // After a restore, plugins that act by themselves wait for the owner, who is told so once it is possible. Others do not wait.
 func TestInitiativeWaitsAfterARestore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memo := &connectortest.Memory{}
-		if err := memo.Keep(t.Context(), stores.RestoredNote, "2026-11-26T00:00:00Z"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, memo.Keep(t.Context(), stores.RestoredNote, "2026-11-26T00:00:00Z"))
 		var keys, begun []string
 		var mu sync.Mutex // guards these
 		fails := true
@@ -56,9 +55,7 @@ func TestInitiativeWaitsAfterARestore(t *testing.T) {
 		if len(begun) != 1 || begun[0] != "recall" || len(keys) != 1 {
 			t.Errorf("begun are %v, told was %v", begun, keys)
 		}
-		if err := memo.Keep(t.Context(), stores.RestoredNote, ""); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, memo.Keep(t.Context(), stores.RestoredNote, ""))
 		time.Sleep(confirmEvery)
 		synctest.Wait()
 		if len(begun) != 2 {
@@ -66,9 +63,7 @@ func TestInitiativeWaitsAfterARestore(t *testing.T) {
 		}
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := memo.Keep(t.Context(), stores.RestoredNote, "again"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, memo.Keep(t.Context(), stores.RestoredNote, "again"))
 		plugins[0].Work(ended)
 		if len(begun) != 2 {
 			t.Errorf("begun are %v after the end; want 2", begun)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"parley/config"
+	"parley/internal/require"
 )
 
 // With a template that asks for the form, MCP tools are called as in the form. gateway check reports the parts that a template lacks.
@@ -24,9 +25,7 @@ func TestIncompleteTemplateOfACharacter(t *testing.T) {
 		"a template in error": {"{{no such}}", "native", false, ""},
 	} {
 		cfg, err := DefaultConfig(func(string) (string, bool) { return "", false })
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		cfg.Agent.Generation, cfg.Agent.Templates.MessageHandler = c.generation, c.template
 		env := Env{}.filled()
 		if got := asksForm(cfg, env); got != c.form {

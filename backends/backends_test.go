@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"parley/backends/postgres/postgrestest"
+	"parley/internal/require"
 )
 
 // A check describes a store, also one that a gateway has, and makes no tables.
@@ -22,14 +23,10 @@ func TestCheck(t *testing.T) {
 	for range 2 { // the first changes nothing
 		wants(url, "it is empty")
 	}
-	if err := Migrate(t.Context(), url); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, Migrate(t.Context(), url))
 	for address, want := range map[string]string{url: "PostgreSQL at 127.0.0.1", file: "in use by a running gateway"} {
 		s, err := Open(t.Context(), address, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		wants(address, want)
 		if again, err := Open(t.Context(), address, Options{}); err == nil {
 			t.Errorf("opened twice: %v", again.Close())

@@ -16,6 +16,7 @@ import (
 	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/recall"
+	"parley/internal/require"
 )
 
 // counting is an embedding model that counts how often it is given each text.
@@ -58,27 +59,21 @@ func TestEmbeddingModelsDiffer(t *testing.T) {
 		"sqlite": "sqlite:" + filepath.Join(t.TempDir(), "parley.db"), "postgres": postgrestest.Shared(t).Create(t, ""),
 	}
 	for name, address := range addresses {
-		if err := Migrate(t.Context(), address); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, Migrate(t.Context(), address))
 		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { embedsOnce(t, address) }) })
 	}
 }
 
 func embedsOnce(t *testing.T, address string) {
 	store, err := Open(t.Context(), address, Options{Guest: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer store.Close()
 	var lines bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&lines, nil)) // one handler, whose lock the gateways share
 	embedder := &counting{given: map[string]int{}}
 	run := func(model string, several bool) (stop func()) {
 		p := recall.New(recall.Deps{Store: store, Embedder: embedder, Model: model, Several: several, Log: log})
-		if err := p.Init(t.Context(), action.Services{State: state{store}}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, p.Init(t.Context(), action.Services{State: state{store}}))
 		ctx, cancel := context.WithCancel(context.Background())
 		ended := make(chan struct{})
 		go func() { defer close(ended); p.Work(ctx) }()
@@ -87,9 +82,7 @@ func embedsOnce(t *testing.T, address string) {
 	said := func(n int, want string) {
 		t.Helper()
 		if n > 0 {
-			if err := says(t.Context(), store, n); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, says(t.Context(), store, n))
 		}
 		time.Sleep(time.Hour)
 		synctest.Wait()
@@ -126,18 +119,14 @@ func TestVectorLengthsDiffer(t *testing.T) {
 		"sqlite": "sqlite:" + filepath.Join(t.TempDir(), "parley.db"), "postgres": postgrestest.Shared(t).Create(t, ""),
 	}
 	for name, address := range addresses {
-		if err := Migrate(t.Context(), address); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, Migrate(t.Context(), address))
 		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { lengthsDiffer(t, address) }) })
 	}
 }
 
 func lengthsDiffer(t *testing.T, address string) {
 	store, err := Open(t.Context(), address, Options{Guest: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer store.Close()
 	var lines bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&lines, nil))
@@ -145,9 +134,7 @@ func lengthsDiffer(t *testing.T, address string) {
 	var plugins []action.Plugin
 	for _, e := range embedders {
 		p := recall.New(recall.Deps{Store: store, Embedder: e, Model: "m", Several: true, Log: log})
-		if err := p.Init(t.Context(), action.Services{State: state{store}}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, p.Init(t.Context(), action.Services{State: state{store}}))
 		ctx, cancel := context.WithCancel(context.Background())
 		ended := make(chan struct{})
 		go func() { defer close(ended); p.Work(ctx) }()
@@ -156,9 +143,7 @@ func lengthsDiffer(t *testing.T, address string) {
 	}
 	const rounds = 5
 	for n := 1; n <= rounds; n++ {
-		if err := says(t.Context(), store, n); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, says(t.Context(), store, n))
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if value, err := store.Kept(t.Context(), recall.ClaimKey); err != nil || strings.Contains(value, "/0 ") {

@@ -18,6 +18,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/quota"
+	"parley/internal/require"
 )
 
 // filled returns the address of a file with something in each table.
@@ -25,15 +26,11 @@ func filled(t *testing.T) string {
 	t.Helper()
 	address := "sqlite:" + filepath.Join(t.TempDir(), "parley.db")
 	s, err := Open(t.Context(), address, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx := t.Context()
 	must := func(_ any, err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	at := time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC)
 	for n := range 1200 { // more than a page
@@ -87,9 +84,7 @@ func withNUL(path string) error {
 func contents(t *testing.T, address string) map[string]any {
 	t.Helper()
 	s, err := Open(t.Context(), address, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer s.Close()
 	all := map[string]any{}
 	keep := func(name string, v any, err error) {
@@ -160,9 +155,7 @@ func TestMove(t *testing.T) {
 	if err := Move(t.Context(), other, to, func(string, int) {}); err == nil || !strings.Contains(err.Error(), "another store") {
 		t.Errorf("another store was moved there too: %v", err)
 	}
-	if err := Move(t.Context(), from, to, func(table string, rows int) { tables[table] = rows }); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, Move(t.Context(), from, to, func(table string, rows int) { tables[table] = rows }))
 	for table, rows := range tables {
 		if rows == 0 {
 			t.Errorf("%s is empty, so its move was not tried", table)

@@ -2,6 +2,7 @@ package backends
 
 import (
 	"os"
+	"parley/internal/require"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,9 +12,7 @@ import (
 // docs/privacy.md says of every column of every table of both stores what a deletion does with it, and names no others.
 func TestPrivacyPageNamesEveryColumn(t *testing.T) {
 	page, err := os.ReadFile("../docs/privacy.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, table, _ := strings.Cut(string(page), "## Every column")
 	table, _, _ = strings.Cut(table, "\n## ")
 	named := map[string]bool{}

@@ -11,6 +11,7 @@ import (
 
 	"parley/backends/postgres/postgrestest"
 	"parley/backends/record"
+	"parley/internal/require"
 )
 
 // What is moved is all that both stores have: a table or a column that a migration adds is not forgotten.
@@ -49,35 +50,25 @@ func TestTablesAreComplete(t *testing.T) {
 func storedColumns(t *testing.T) map[string][]string {
 	t.Helper()
 	file, database := filled(t), postgrestest.Shared(t).Create(t, "")
-	if err := Migrate(t.Context(), database); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, Migrate(t.Context(), database))
 	all := map[string][]string{}
 	for driver, source := range map[string]struct{ address, query string }{
 		"sqlite": {Path(file), `SELECT m.name, p.name FROM sqlite_schema m, pragma_table_info(m.name) p WHERE m.type = 'table' AND m.name NOT LIKE 'memory_words_%' OR m.name = 'memory_words_until'`},
 		"pgx":    {database, `SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema()`},
 	} {
 		db, err := sql.Open(driver, source.address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer db.Close()
 		rows, err := db.QueryContext(t.Context(), source.query)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for rows.Next() {
 			var table, column string
-			if err := rows.Scan(&table, &column); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, rows.Scan(&table, &column))
 			if table != "goose_db_version" && table != "sqlite_sequence" {
 				all[driver] = append(all[driver], table+"."+column)
 			}
 		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, rows.Err())
 	}
 	return all
 }

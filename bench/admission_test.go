@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -28,9 +29,7 @@ func BenchmarkAdmission(b *testing.B) {
 			var admitted, answered []time.Duration
 			for b.Loop() {
 				r, err := web.ask("c", "Is it?")
-				if err != nil {
-					b.Fatal(err)
-				}
+				require.NoError(b, err)
 				admitted = append(admitted, r.began.Sub(r.sent))
 				answered = append(answered, r.done.Sub(r.sent))
 			}
@@ -62,9 +61,7 @@ func BenchmarkThroughput(b *testing.B) {
 // BenchmarkDisk is a write of 4 KB that is on the disk when it returns.
 func BenchmarkDisk(b *testing.B) {
 	f, err := os.Create(filepath.Join(b.TempDir(), "disk"))
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	defer f.Close() //nolint:errcheck // of no interest
 	page := make([]byte, 4096)
 	var took []time.Duration
@@ -73,9 +70,7 @@ func BenchmarkDisk(b *testing.B) {
 		if _, err := f.Write(page); err != nil {
 			b.Fatal(err)
 		}
-		if err := f.Sync(); err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, f.Sync())
 		took = append(took, time.Since(began))
 	}
 	b.ReportMetric(0, "ns/op")

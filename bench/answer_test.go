@@ -13,6 +13,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -105,9 +106,7 @@ func BenchmarkWholeGateway(b *testing.B) {
 			m := begin(b)
 			for b.Loop() {
 				id, err := web.open()
-				if err != nil {
-					b.Fatal(err)
-				}
+				require.NoError(b, err)
 				if _, err := web.ask(id, "?"); err != nil {
 					b.Fatal(err)
 				}
@@ -123,9 +122,7 @@ func BenchmarkWholeGateway(b *testing.B) {
 func open(b *testing.B, all answers) (base string, w *wire) {
 	b.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	b.Cleanup(serve(b, l, all))
 	return "http://" + l.Addr().String(), &wire{dial: (&net.Dialer{}).DialContext}
 }

@@ -11,6 +11,7 @@ import (
 	"parley/backends/sqlite"
 	"parley/connectors/web"
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 // roomOf is the room of a conversation on the web.
@@ -22,22 +23,14 @@ func filled(b *testing.B, conversations map[string]int) (path string) {
 	b.Helper()
 	path = filepath.Join(b.TempDir(), "parley.db")
 	s, err := sqlite.Open(b.Context(), path, sqlite.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	for name := range conversations {
 		err := s.SaveRoom(b.Context(), chat.Room{ID: roomOf(name), Kind: chat.API, Connector: web.Name, Created: time.Now()})
-		if err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
 	}
-	if err := s.Close(); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, s.Close())
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	for name, messages := range conversations {
 		for _, rows := range []string{fillMemories, fillRuns, fillRooms} {
 			if _, err := db.ExecContext(b.Context(), rows, sql.Named("room", string(roomOf(name))), sql.Named("n", messages)); err != nil {
@@ -45,9 +38,7 @@ func filled(b *testing.B, conversations map[string]int) (path string) {
 			}
 		}
 	}
-	if err := db.Close(); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, db.Close())
 	return path
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"parley"
 	"parley/config"
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -28,9 +29,7 @@ func gatewayIn(b testing.TB, env parley.Env, path, model string, settings ...fun
 		path = filepath.Join(b.TempDir(), "parley.db")
 	}
 	cfg, err := parley.DefaultConfig(func(string) (string, bool) { return "", false })
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	cfg.Providers.OpenAI.BaseURL, cfg.Providers.OpenAI.APIKey = model, "none"
 	cfg.Models.Large.Model = modelfake.DefaultModel
 	cfg.Store = config.DSN("sqlite:" + path)
@@ -40,9 +39,7 @@ func gatewayIn(b testing.TB, env parley.Env, path, model string, settings ...fun
 		set(&cfg)
 	}
 	g, err := parley.New(cfg, env)
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- g.Run(ctx) }()
@@ -59,9 +56,7 @@ func gatewayIn(b testing.TB, env parley.Env, path, model string, settings ...fun
 func model(b testing.TB, choose func(modelfake.Request) modelfake.Script) (base string) {
 	b.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	b.Cleanup(modelfake.New(modelfake.Options{Choose: choose}).Serve(l))
 	return "http://" + l.Addr().String()
 }

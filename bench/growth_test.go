@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/core/answer"
+	"parley/internal/require"
 	"parley/sim"
 )
 
@@ -59,9 +60,7 @@ func spend(t *testing.T, deltas int, every time.Duration) (c cost) {
 	synctest.Test(t, func(t *testing.T) {
 		n := sim.NewNet()
 		l, err := n.Listen("tcp", "127.0.0.1:8080")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		a := &answer.Answer{}
 		stop := serve(t, l, answers{"c": a})
 		w := wire{dial: n.Dial}

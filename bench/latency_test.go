@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -108,9 +109,7 @@ func (l *load) bench(b *testing.B) {
 	var cpu, took time.Duration
 	for b.Loop() {
 		used, began := cpuTime(b), time.Now()
-		if err := l.run(began); err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, l.run(began))
 		cpu, took = cpu+cpuTime(b)-used, took+time.Since(began)
 	}
 	b.ReportMetric(0, "ns/op") // of no meaning

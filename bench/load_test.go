@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -80,9 +81,7 @@ limits:
 plugins: {player: {urls: ["https://example.org/clair-de-lune.mp3"]}}
 store: sqlite:%s
 `, s.model, modelfake.DefaultModel, s.fake.Token(), s.url, loadEdits, filepath.Join(dir, "parley.db"))
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, os.WriteFile(path, []byte(text), 0o600))
 	return []string{"--config", path}
 }
 
@@ -108,14 +107,10 @@ func (r *rival) start(b *testing.B) (s *stage, pid int, stop func()) {
 	c := exec.Command(r.program, r.arguments(b, dir, s)...)
 	c.Dir, c.Env = dir, []string{"HOME=" + dir}
 	log, err := os.Create(filepath.Join(dir, "log"))
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	c.Stdout, c.Stderr = log, log
 	began := time.Now()
-	if err := c.Start(); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, c.Start())
 	stop = func() {
 		_ = c.Process.Signal(syscall.SIGTERM)
 		if err := c.Wait(); err != nil || b.Failed() {

@@ -3,6 +3,7 @@
 package bench
 
 import (
+	"parley/internal/require"
 	"slices"
 	"syscall"
 	"testing"
@@ -13,9 +14,7 @@ import (
 func cpuTime(tb testing.TB) time.Duration {
 	tb.Helper()
 	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
@@ -23,9 +22,7 @@ func cpuTime(tb testing.TB) time.Duration {
 func needFiles(tb testing.TB, n uint64) {
 	tb.Helper()
 	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
 	if uint64(limit.Cur) < n {
 		tb.Skipf("SKIPPED: %d open files are needed, ulimit -n is %d", n, limit.Cur)
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -51,9 +52,7 @@ models: {large: {model: %q}}
 web: {limits: {messages_per_minute: 0, conversations_per_hour: 0, open_requests: 0}}
 limits: {parallel: 0}
 `, base+"/v1", modelfake.DefaultModel)
-	if err := os.WriteFile(filepath.Join(dir, "config.yaml"), []byte(settings), 0o600); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, os.WriteFile(filepath.Join(dir, "config.yaml"), []byte(settings), 0o600))
 	var s start
 	process := launch(b, program, dir, &s)
 	defer func() {
@@ -89,15 +88,11 @@ limits: {parallel: 0}
 // when it has text.
 func attach(b *testing.B, base, conversation string, over <-chan struct{}, reading *atomic.Int64) {
 	conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	const body = `{"text":"What is new?","clientMessageId":"1"}`
 	_, err = fmt.Fprintf(conn, "POST /api/conversations/%s/messages/stream HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
 		conversation, strings.TrimPrefix(base, "http://"), len(body), body)
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	go func() {
 		<-over
 		_ = conn.Close()

@@ -22,6 +22,7 @@ import (
 	"parley/core/llm"
 	"parley/core/schedule"
 	"parley/core/storage"
+	"parley/internal/require"
 )
 
 // scribe writes text, and then asks for a file to be written with as much in its parameters.
@@ -92,9 +93,7 @@ func TestObserversCostLinearly(t *testing.T) {
 func observed(t *testing.T, deltas int) (c cost) {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "observed.db"), sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = store.Close() })
 	l := &listener{ended: make(chan struct{})}
 	rt := agent(t, store, func(c *core.Config) {
@@ -108,9 +107,7 @@ func observed(t *testing.T, deltas int) (c cost) {
 		Memory: chat.Memory{ID: "m", Room: "r", Author: "a", Text: "Write", At: time.Now()},
 		Place:  chat.Room{ID: "r", Kind: chat.API, Connector: web.Name}, Address: chat.Address{Connector: web.Name, Room: "r"},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	<-l.ended
 	runtime.ReadMemStats(&after)
 	if least := len(strings.Repeat(delta(0).Text, deltas)) / 2; l.bytes < least {
@@ -132,9 +129,7 @@ func agent(tb testing.TB, store storage.Store, set func(*core.Config)) *core.Run
 	}
 	set(&cfg)
 	rt, err := core.New(cfg)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- rt.Run(ctx) }()

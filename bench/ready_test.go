@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"parley/internal/require"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -60,9 +61,7 @@ func starts(b *testing.B, program string, database []byte) (all []start) {
 	for i := range all {
 		dir := b.TempDir()
 		if database != nil {
-			if err := os.WriteFile(filepath.Join(dir, "parley.db"), database, 0o600); err != nil {
-				b.Fatal(err)
-			}
+			require.NoError(b, os.WriteFile(filepath.Join(dir, "parley.db"), database, 0o600))
 		}
 		process := launch(b, program, dir, &all[i])
 		idling.Go(func() {
@@ -99,13 +98,9 @@ func launch(b *testing.B, program, dir string, s *start) *exec.Cmd {
 	c := exec.Command(program, "--listen", "127.0.0.1:0")
 	c.Dir, c.Env = dir, []string{"HOME=" + dir}
 	out, err := c.StdoutPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	began := time.Now()
-	if err := c.Start(); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, c.Start())
 	line, err := bufio.NewReader(out).ReadString('\n')
 	s.printed = time.Since(began)
 	base, ok := strings.CutPrefix(strings.TrimSpace(line), "Parley is at ")
@@ -114,9 +109,7 @@ func launch(b *testing.B, program, dir string, s *start) *exec.Cmd {
 	}
 	s.base = base
 	resp, err := http.Get(base + "/readyz")
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	s.ready = time.Since(began)
 	_, _ = io.Copy(io.Discard, resp.Body)
 	_ = resp.Body.Close()

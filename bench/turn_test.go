@@ -19,6 +19,7 @@ import (
 	"parley/core/event"
 	"parley/core/generate"
 	"parley/core/llm"
+	"parley/internal/require"
 	"parley/plugins/essentials"
 )
 
@@ -62,9 +63,7 @@ type talk struct {
 // newTalk runs an agent over the database at path.
 func newTalk(b *testing.B, path string, mode generate.Mode) *talk {
 	store, err := sqlite.Open(b.Context(), path, sqlite.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	b.Cleanup(func() { _ = store.Close() })
 	t := &talk{ended: make(chan answer.Status, 1)}
 	t.Runtime = agent(b, store, func(c *core.Config) {
@@ -95,9 +94,7 @@ func (t *talk) ask(b *testing.B) {
 		},
 		Place: chat.Room{ID: room, Kind: chat.API, Connector: web.Name}, Address: chat.Address{Connector: web.Name, Room: room},
 	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	if s := <-t.ended; s != answer.Completed {
 		b.Fatalf("the run is %s; want %s", s, answer.Completed)
 	}

@@ -11,6 +11,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/schedule"
+	"parley/internal/require"
 	"parley/sim"
 )
 
@@ -394,9 +395,7 @@ func TestClearedEntirely(t *testing.T) {
 	withHarness(t, func(w *harness) {
 		n := w.start()
 		ctx, fred := w.Context(), chat.EntityID("fred")
-		if err := w.Store.SaveRoom(ctx, chat.Room{ID: room, Kind: chat.Direct}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, w.Store.SaveRoom(ctx, chat.Room{ID: room, Kind: chat.Direct}))
 		for _, c := range []struct {
 			cleared chat.Cleared
 			left    int
@@ -404,9 +403,7 @@ func TestClearedEntirely(t *testing.T) {
 			if _, err := w.Store.SaveEntity(ctx, chat.Entity{ID: fred, Details: map[string]string{"language": "French"}}); err != nil {
 				t.Fatal(err)
 			}
-			if err := w.Store.SaveNote(ctx, chat.RoomNote{Room: room, Kind: chat.SettingNote, Key: "tone", Text: "dry", At: time.Now()}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, w.Store.SaveNote(ctx, chat.RoomNote{Room: room, Kind: chat.SettingNote, Key: "tone", Text: "dry", At: time.Now()}))
 			n.deliver(c.cleared)
 			settings, err := w.Store.Notes(ctx, room, chat.SettingNote, 5)
 			if err != nil || len(settings) != c.left {

@@ -16,6 +16,7 @@ import (
 	"parley/core/chat"
 	"parley/core/generate"
 	"parley/core/prompt"
+	"parley/internal/require"
 )
 
 var (
@@ -27,9 +28,7 @@ var (
 func documentedVariables(t *testing.T) map[string][]string {
 	t.Helper()
 	data, err := os.ReadFile("../docs/character.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, table, ok := strings.Cut(string(data), "| variable | content |\n")
 	if !ok {
 		t.Fatal("the docs have no table of variables")

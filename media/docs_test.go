@@ -3,6 +3,7 @@ package media
 import (
 	"fmt"
 	"os"
+	"parley/internal/require"
 	"strings"
 	"testing"
 )
@@ -10,9 +11,7 @@ import (
 // The table of formats in the docs has every format that this package knows by its name, in the row of its kind, and its limits.
 func TestFormatsAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../docs/chatting.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	rows := map[string]string{}
 	for line := range strings.Lines(string(page)) {
 		if name, _, ok := strings.Cut(strings.TrimPrefix(line, "| "), " |"); ok && strings.HasPrefix(line, "| ") {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/core/answer"
+	"parley/internal/require"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
 )
@@ -100,9 +101,7 @@ func TestWaiterContinuesWhenTextIsShown(t *testing.T) {
 				for range 3 {
 					s.say("A word. ") // the first is too short to be shown at once
 					begun, v := time.Now(), s.a.View()
-					if err := s.a.WaitSeen(s.Context(), v.At); err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, s.a.WaitSeen(s.Context(), v.At))
 					stands := strings.Join(s.chat.Shown(), "\n") == v.Text()
 					if name == "full" && !stands || name != "full" && (stands || time.Since(begun) > 0) {
 						t.Errorf("after %v people see %q", time.Since(begun), s.chat.Shown())

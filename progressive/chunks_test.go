@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"parley/core/answer"
+	"parley/internal/require"
 	"parley/progressive"
 	"parley/progressive/markdown"
 )
@@ -26,9 +27,7 @@ func excerpts(t *testing.T, r *rand.Rand, n int) (all []string) {
 	var texts []string
 	for _, name := range []string{"markdown/testdata/answer.md", "../README.md", "../docs/web-api.md"} {
 		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		texts = append(texts, string(text))
 	}
 	for i := range n {

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/internal/require"
 	"parley/progressive"
 )
 
@@ -30,9 +31,7 @@ func burst(t *testing.T, g progressive.Gate, n int, said func(i int) error) (aga
 	for i := range n {
 		scopes := []progressive.Scope{progressive.Scope(fmt.Sprint("private/", i)), "bot"}
 		leave, err := g.Enter(t.Context(), progressive.Ticket{Scopes: scopes, Priority: progressive.PriorityFinal})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		again.Go(func() {
 			time.Sleep(time.Duration(i+1) * 5 * time.Millisecond) // after all are in flight
 			leave(said(i))
@@ -175,17 +174,13 @@ func TestRestartAfterABurst(t *testing.T) {
 			w := &windows{}
 			gate := func() *progressive.MemoryGate {
 				o, err := progressive.WithWindows(t.Context(), w, false, slog.New(slog.DiscardHandler))
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				return progressive.NewGate(crowded, o)
 			}
 			g := gate()
 			again := burst(t, g, 45, func(int) error { return refused(wait) })
 			over := time.Now().Add(wait)
-			if err := g.Close(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, g.Close())
 			time.Sleep(pause)
 			g = gate()
 			ask(t, g, "comer")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"parley/internal/require"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -22,9 +23,7 @@ func TestGateForgetsIdleScopes(t *testing.T) {
 		g := NewGate(func(Scope) Budget { return Budget{N: 2, Per: time.Second} })
 		for i := range 1000 {
 			leave, err := g.Enter(t.Context(), Ticket{Scopes: []Scope{Scope(fmt.Sprint("chat/", i))}, Priority: PriorityFinal})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			var slow error
 			if i == 0 {
 				slow = RetryAfter{Scope: "chat/0", After: time.Hour}
@@ -51,9 +50,7 @@ func TestGateForgetsScopesOfReplies(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			g := NewGate(func(Scope) Budget { return Budget{N: 2, Per: time.Second} })
 			leave, err := g.Enter(t.Context(), Ticket{Scopes: []Scope{"chat"}, Priority: PriorityFinal})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			leave(said)
 			if n, _ := remembered(g); n != 2 {
 				t.Errorf("%s: %d scopes are remembered, want the chat and the route", name, n)
@@ -73,9 +70,7 @@ func TestGateForgetsLessons(t *testing.T) {
 		for i := range 5 {
 			for _, said := range []error{nil, RetryAfter{After: time.Second}} {
 				leave, err := g.Enter(t.Context(), Ticket{Scopes: []Scope{Scope(fmt.Sprint("chat/", i)), "bot"}, Priority: PriorityFinal})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				leave(said)
 			}
 			time.Sleep(5 * time.Second)
@@ -100,9 +95,7 @@ func TestGateGivingUp(t *testing.T) {
 			return Budget{}
 		})
 		leave, err := g.Enter(t.Context(), Ticket{Scopes: []Scope{"bot"}, Priority: PriorityFinal})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		leave(nil)
 		gone := errors.New("gone")
 		ctx, cancel := context.WithCancelCause(t.Context())

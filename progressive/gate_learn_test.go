@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/internal/require"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
 )
@@ -40,9 +41,7 @@ func TestLastWordDoesNotWaitForThePace(t *testing.T) {
 			defer cancel()
 			for range 20 { // always, however long the edits have gone on
 				leave, err := g.Enter(ctx, progressive.Ticket{Scopes: []progressive.Scope{"private/a", "bot"}, Priority: progressive.PriorityStream, Owed: 1})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				leave(nil)
 			}
 			if w := enter(t, g, p, nil, "private/a", "bot"); w != 0 {
@@ -317,16 +316,12 @@ func TestLessonsOutliveTheProcess(t *testing.T) {
 		w := &windows{}
 		gate := func() *progressive.MemoryGate {
 			o, err := progressive.WithWindows(t.Context(), w, false, slog.New(slog.DiscardHandler))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return progressive.NewGate(many, o)
 		}
 		g := gate()
 		says(time.Second, "private/a", "private/b", "private/c")(t, g)
-		if err := g.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, g.Close())
 		time.Sleep(time.Minute)
 		g = gate()
 		for _, chat := range []progressive.Scope{"private/a", "private/new"} {

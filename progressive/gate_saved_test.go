@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/internal/require"
 	"parley/progressive"
 )
 
@@ -91,9 +92,7 @@ func (w *windows) left(scope progressive.Scope) []time.Time {
 func (w *windows) gate(t *testing.T, open bool) *progressive.MemoryGate {
 	t.Helper()
 	o, err := progressive.WithWindows(t.Context(), w, open, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return progressive.NewGate(budgets(map[progressive.Scope]progressive.Budget{
 		"chat": {N: 3, Per: 6 * time.Second}, "slow": {N: 1, Per: time.Minute}, "unlimited": {},
 	}), o)
@@ -104,9 +103,7 @@ func waited(t *testing.T, g *progressive.MemoryGate, scope progressive.Scope) ti
 	t.Helper()
 	begun := time.Now()
 	leave, err := g.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{scope}, Priority: progressive.PriorityFinal})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	leave(nil)
 	return time.Since(begun)
 }
@@ -129,9 +126,7 @@ func TestGateContinues(t *testing.T) {
 				time.Sleep(time.Minute) // nothing is known of before: then all is spent
 				waited(t, g, "chat")
 				waited(t, g, "chat")
-				if err := c.end(w, g); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, c.end(w, g))
 				if name == "an end" {
 					time.Sleep(2 * time.Second)
 				}
@@ -154,9 +149,7 @@ func TestGateSavesOnceASecond(t *testing.T) {
 		begun := time.Now()
 		for range 10 {
 			leave, err := g.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{"free"}, Priority: progressive.PriorityFinal})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			leave(nil)
 			time.Sleep(300 * time.Millisecond)
 		}
@@ -241,15 +234,11 @@ func TestGateContinuesWhatItLearned(t *testing.T) {
 		} {
 			for _, said := range []error{nil, said} {
 				leave, err := g.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{scope}, Priority: progressive.PriorityFinal})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				leave(said)
 			}
 		}
-		if err := g.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, g.Close())
 		w.saved.Windows["slow"] = progressive.Window{Left: []time.Time{time.Now().Add(time.Hour)}}
 		g = w.gate(t, false)
 		for _, c := range []struct {
@@ -296,9 +285,7 @@ func TestGateSavesWhatIsInAWindow(t *testing.T) {
 		for range 3 {
 			waited(t, g, "slow")
 		}
-		if err := g.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, g.Close())
 		left := w.saved.Windows["slow"].Left
 		if len(left) == 0 || time.Since(left[0]) >= time.Minute {
 			t.Errorf("stored are the uses of %v at %v", left, time.Now())

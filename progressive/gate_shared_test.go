@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/internal/require"
 	"parley/progressive"
 )
 
@@ -145,9 +146,7 @@ func TestSharedGateTellsHolds(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := &ledger{n: 2, lost: c.lost}
 			remembering, err := progressive.WithHoldStore(t.Context(), holds{"old": time.Now().Add(long)}, slog.New(slog.DiscardHandler))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			g := progressive.NewSharedGate(l, budgets(nil), remembering)
 			if until := l.held["old"]; time.Until(until) != long {
 				t.Errorf("%s: at the start the ledger is told %v", name, l.held)

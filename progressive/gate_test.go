@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/internal/require"
 	"parley/progressive"
 )
 
@@ -57,9 +58,7 @@ func TestGateCountsFromLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := progressive.NewGate(budgets(map[progressive.Scope]progressive.Budget{"chat": {N: 1, Per: time.Second}}))
 		leave, err := g.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{"chat"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		begun := time.Now()
 		time.AfterFunc(5*time.Second, func() { leave(errors.New("failures count too")) })
 		enter(t, g, progressive.PriorityFinal, progressive.ErrUnused, "chat")
@@ -216,9 +215,7 @@ func TestGateFinalIsNotOvertakenInItsChat(t *testing.T) {
 func TestGateBeginsSpent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began, err := progressive.WithWindows(t.Context(), &windows{}, true, slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		g := progressive.NewGate(budgets(map[progressive.Scope]progressive.Budget{"chat": {N: 3, Per: 3 * time.Second}}), began)
 		time.Sleep(time.Second)
 		if w := enter(t, g, progressive.PriorityFinal, nil, "a"); w != 2*time.Second {

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"parley/internal/require"
 	"slices"
 	"strings"
 	"sync"
@@ -33,9 +34,7 @@ func connected(t *testing.T) (n *Net, near, far net.Conn) {
 		accepted <- c
 	}()
 	near, err := n.Dial(t.Context(), "tcp", "chat.test:443")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	far = <-accepted
 	t.Cleanup(func() { near.Close(); far.Close() })
 	return n, near, far
@@ -44,9 +43,7 @@ func connected(t *testing.T) (n *Net, near, far net.Conn) {
 func listen(t *testing.T, n *Net, address string) net.Listener {
 	t.Helper()
 	l, err := n.Listen("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { l.Close() })
 	return l
 }
@@ -255,9 +252,7 @@ func serve(t *testing.T, h http.HandlerFunc) (*Net, *http.Client) {
 func get(t *testing.T, client *http.Client) *http.Response {
 	t.Helper()
 	resp, err := client.Get("http://web.test/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { resp.Body.Close() })
 	return resp
 }
@@ -268,9 +263,7 @@ func TestHTTPKeepsAlive(t *testing.T) {
 		var seen []string
 		for range 3 {
 			body, err := io.ReadAll(get(t, client).Body)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			seen = append(seen, string(body))
 			time.Sleep(time.Second)
 		}

@@ -19,6 +19,7 @@ import (
 	"parley/connectors/connectortest"
 	"parley/core/answer"
 	"parley/core/llm"
+	"parley/internal/require"
 	"parley/models/modelfake"
 	"parley/sim"
 )
@@ -39,9 +40,7 @@ func ownAgents(t *testing.T) map[string][]string {
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, name), data, 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	for _, args := range [][]string{{"ci", "--ignore-scripts", "--no-audit", "--no-fund"}, {"run", "build"}} {
 		npm := exec.CommandContext(t.Context(), "npm", args...)
@@ -51,9 +50,7 @@ func ownAgents(t *testing.T) map[string][]string {
 		}
 	}
 	python, err := filepath.Abs(filepath.Join("..", "examples", "agent-python", "agent.py"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return map[string][]string{"python": {"python3", python}, "typescript": {"node", filepath.Join(dir, "dist", "agent.js")}}
 }
 
@@ -78,9 +75,7 @@ func startAgent(t *testing.T, command []string, changed signal) *ownAgent {
 	if err == nil {
 		err = c.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	a.kill = sync.OnceFunc(func() {
 		kill()
 		_ = c.Wait() // it was killed
@@ -152,17 +147,11 @@ func toolsOnTheWeb(t *testing.T, base string) {
 	t.Helper()
 	b := &sim.Browser{HTTP: http.DefaultClient, Base: base}
 	conversation, err := b.Open(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s, err := b.Send(t.Context(), conversation, "a", "Please roll")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	all, err := s.All()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if s.Text() != "Let me roll.\n\nThe dice have fallen." {
 		t.Errorf(`the page shows %q; want "Let me roll.\n\nThe dice have fallen."`, s.Text())
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"parley/internal/require"
 	"sync"
 	"testing"
 )
@@ -14,9 +15,7 @@ func cable(ctx context.Context, t *testing.T, to string) string {
 	t.Helper()
 	ctx, cut := context.WithCancel(ctx)
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	context.AfterFunc(ctx, func() { _ = l.Close() })
 	var running sync.WaitGroup
 	running.Go(func() {

@@ -14,6 +14,7 @@ import (
 	"parley/backends/redis/redistest"
 	"parley/config"
 	"parley/gatewaytest"
+	"parley/internal/require"
 	"parley/models/modelfake"
 	"parley/sim"
 )
@@ -110,9 +111,7 @@ func TestPostgresIsReadOnly(t *testing.T) {
 	database := url[strings.LastIndexByte(url, '/')+1 : strings.IndexByte(url, '?')]
 	exec := func(statement string) {
 		t.Helper()
-		if err := server.Exec(t.Context(), "postgres", statement); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, server.Exec(t.Context(), "postgres", statement))
 	}
 	asked, goOn := make(chan struct{}), make(chan struct{})
 	release := sync.OnceFunc(func() { close(goOn) })
@@ -126,9 +125,7 @@ func TestPostgresIsReadOnly(t *testing.T) {
 	}})))
 	t.Cleanup(release)
 	conversation, err := d.Open(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	d.ask(conversation, "before")
 	d.send("before")
 	d.wantShown("before")

@@ -14,6 +14,7 @@ import (
 	"parley/backends/redis/redistest"
 	"parley/config"
 	"parley/gatewaytest"
+	"parley/internal/require"
 	"parley/models/modelfake"
 	"parley/sim"
 )
@@ -30,9 +31,7 @@ func TestServersHang(t *testing.T) {
 	base := "http://" + g.Addr().String()
 	b := &sim.Browser{HTTP: http.DefaultClient, Base: base}
 	conversation, err := b.Open(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	answered := func(text string) {
 		t.Helper()
 		s, err := b.Send(t.Context(), conversation, text, text)

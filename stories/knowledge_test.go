@@ -13,6 +13,7 @@ import (
 	"parley/backends/sqlite/sqlitetest"
 	"parley/config"
 	"parley/core/llm"
+	"parley/internal/require"
 	"parley/models/modelfake"
 	"parley/sim"
 )
@@ -26,17 +27,11 @@ func TestKnowledgeOfAPage(t *testing.T) {
 		"config.yaml":   "agent: {knowledge: [docs]}\n",
 	} {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	loaded, err := parley.LoadConfig(filepath.Join(dir, "config.yaml"), func(string) (string, bool) { return "", false })
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	model := modelfake.New(modelfake.Options{Choose: func(r modelfake.Request) modelfake.Script {
 		if bytes.Contains(r.Raw, []byte(want)) {
 			return modelfake.Script{modelfake.Text("Only guide dogs (faq.html).")}
@@ -53,15 +48,11 @@ func TestKnowledgeOfAPage(t *testing.T) {
 	defer end()
 	b := &sim.Browser{HTTP: http.DefaultClient, Base: "http://" + g.Addr().String()}
 	id, err := b.Open(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got := ""
 	for n := range 100 { // it is read in the background
 		st, err := b.Send(t.Context(), id, fmt.Sprint("m", n), question)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err := st.All(); err != nil {
 			t.Fatal(err)
 		}

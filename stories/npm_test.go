@@ -11,6 +11,7 @@ import (
 
 	"parley/config"
 	"parley/connectors/connectortest"
+	"parley/internal/require"
 	"parley/models/modelfake"
 	"parley/sim"
 )
@@ -28,9 +29,7 @@ func npmServers(t *testing.T, folder string) []config.MCPServer {
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, name), data, 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	npm := exec.CommandContext(t.Context(), "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
 	npm.Dir = dir
@@ -53,9 +52,7 @@ func npmServers(t *testing.T, folder string) []config.MCPServer {
 // and on the web, where no one can.
 func TestRealServers(t *testing.T) {
 	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "tea.txt"), []byte("Assam is in stock."), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "tea.txt"), []byte("Assam is in stock."), 0o600))
 	servers := npmServers(t, folder)
 	t.Setenv("OPENAI_TOKEN_OF_THE_TEST", "must-not-be-seen")
 	for _, p := range platforms() {

@@ -19,6 +19,7 @@ import (
 	"parley/connectors/connectortest/telegramworld"
 	"parley/connectors/telegram/telegramfake"
 	"parley/core/chat"
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -46,9 +47,7 @@ func poison(t *testing.T) string {
 	names := []string{"context", "providers"}
 	for _, path := range files {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, tag := range tagOf.FindAllStringSubmatch(string(text), -1) {
 			if !slices.Contains(names, tag[1]) {
 				names = append(names, tag[1])

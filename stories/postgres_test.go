@@ -18,6 +18,7 @@ import (
 	"parley/core/chat"
 	"parley/core/storage"
 	"parley/gatewaytest"
+	"parley/internal/require"
 	"parley/models/modelfake"
 	"parley/sim"
 )
@@ -29,9 +30,7 @@ func postgresConfig(t *testing.T, url string, model http.Handler) config.Config 
 	provider := httptest.NewServer(model)
 	t.Cleanup(provider.Close)
 	cfg, err := parley.DefaultConfig(func(string) (string, bool) { return "", false })
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	cfg.Web.Listen, cfg.Store, cfg.Shutdown.Grace = "127.0.0.1:0", config.DSN(url), 0
 	cfg.Providers.OpenAI.BaseURL, cfg.Models.Large.Model = provider.URL+"/v1", modelfake.DefaultModel
 	return cfg
@@ -44,9 +43,7 @@ func startGateway(t *testing.T, cfg config.Config, env parley.Env) (*parley.Gate
 		env.Log = gatewaytest.New(t).Logger(slog.LevelInfo)
 	}
 	g, err := parley.Start(t.Context(), cfg, env)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p := gatewaytest.Start(context.Background(), g.Run)
 	return g, func() { _ = p.Stop() }
 }
@@ -80,9 +77,7 @@ func TestAnsweredOnceOnPostgres(t *testing.T) {
 	}
 	b := &sim.Browser{HTTP: http.DefaultClient, Base: "http://" + g.Addr().String()}
 	conversation, err := b.Open(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	go func() { _, _ = b.Send(t.Context(), conversation, "key", "hello") }()
 	<-asked
 	first.Kill()
@@ -94,16 +89,12 @@ func TestAnsweredOnceOnPostgres(t *testing.T) {
 	defer end()
 	b.Base = "http://" + g.Addr().String()
 	s, err := b.Send(t.Context(), conversation, "key", "hello") // a retry of the same message
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := s.All(); err != nil || s.Text() != "You said: hello" {
 		t.Errorf(`answered with %q, %v; want "You said: hello"`, s.Text(), err)
 	}
 	store, err := backends.Open(t.Context(), cfg.Store.Reveal(), backends.Options{Guest: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer store.Close()
 	rooms, err := store.OpenRooms(t.Context())
 	if err != nil || len(rooms) != 0 {
@@ -115,14 +106,10 @@ func TestAnsweredOnceOnPostgres(t *testing.T) {
 func probe(t *testing.T, base string) (code int, text string) {
 	t.Helper()
 	resp, err := http.Get(base + "/readyz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return resp.StatusCode, string(body)
 }
 
@@ -152,13 +139,9 @@ func TestPostgresAway(t *testing.T) {
 	wantsProbe(t, base, http.StatusOK, "")
 	b := &sim.Browser{HTTP: http.DefaultClient, Base: base}
 	conversation, err := b.Open(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s, err := b.Send(t.Context(), conversation, "key", "hello")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := s.All(); err != nil || s.Text() != "You said: hello" {
 		t.Errorf(`answered with %q, %v; want "You said: hello"`, s.Text(), err)
 	}
@@ -178,9 +161,7 @@ func TestUnsafePostgresIsLogged(t *testing.T) {
 	cfg := postgresConfig(t, postgrestest.Shared(t).Create(t, ""), http.NotFoundHandler())
 	log := &sim.Log{}
 	g, err := parley.Start(t.Context(), cfg, parley.Env{Log: slog.New(slog.NewTextHandler(log, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	_ = g.Run(ctx)

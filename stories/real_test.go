@@ -18,6 +18,7 @@ import (
 	"parley/backends/redis/redistest"
 	"parley/config"
 	"parley/gatewaytest"
+	"parley/internal/require"
 	"parley/models/modelfake"
 	"parley/sim"
 )
@@ -26,17 +27,13 @@ import (
 func startOnSockets(t *testing.T, edit func(*config.Config)) string {
 	t.Helper()
 	cfg, err := parley.DefaultConfig(func(string) (string, bool) { return "", false })
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	cfg.Web.Listen = "127.0.0.1:0"
 	cfg.Store = config.DSN("sqlite:" + filepath.Join(t.TempDir(), "parley.db"))
 	cfg.Shutdown.Grace = 0
 	edit(&cfg)
 	g, err := parley.New(cfg, parley.Env{Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p := gatewaytest.Start(context.Background(), g.Run)
 	t.Cleanup(func() {
 		if err := p.Stop(); err != nil {
@@ -70,9 +67,7 @@ func TestSecondMessageThroughRedis(t *testing.T) {
 	})
 	b := &sim.Browser{HTTP: http.DefaultClient, Base: base}
 	conversation, err := b.Open(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	send := func(key, text string) *sim.Stream {
 		s, err := b.Send(t.Context(), conversation, key, text)
 		if err != nil || s.Status != http.StatusOK {
@@ -138,9 +133,7 @@ const inPage = `const root = document.querySelector('parley-chat')?.shadowRoot ?
 
 func (v view) do(a chromedp.Action[chromedp.Void]) {
 	v.Helper()
-	if err := chromedp.Do(v.ctx, a); err != nil {
-		v.Fatal(err)
-	}
+	require.NoError(v, chromedp.Do(v.ctx, a))
 }
 
 func (v view) wait(script string) {

@@ -17,6 +17,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/storage"
+	"parley/internal/require"
 	"parley/internal/search"
 	"parley/models/modelfake"
 	"parley/sim"
@@ -56,18 +57,14 @@ func longConversation(t *testing.T, address string, recall config.Recall, fact s
 	b := &sim.Browser{HTTP: http.DefaultClient, Base: "http://" + g.Addr().String()}
 	open := func() string {
 		id, err := b.Open(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return id
 	}
 	n := 0
 	ask := func(id, text string) string {
 		n++
 		st, err := b.Send(t.Context(), id, fmt.Sprint("m", n), text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err := st.All(); err != nil {
 			t.Fatal(err)
 		}
@@ -114,9 +111,7 @@ func indexed(t *testing.T, s storage.Store, id string, recall config.Recall) {
 		if recall == config.RecallMeaning && err == nil && len(found) > 0 {
 			found, err = s.FindVectors(t.Context(), q)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if len(found) > 0 {
 			return
 		}

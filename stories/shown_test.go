@@ -10,6 +10,7 @@ import (
 
 	"parley/config"
 	"parley/core/answer"
+	"parley/internal/require"
 	"parley/models/modelfake"
 	"parley/sim"
 )
@@ -29,9 +30,7 @@ func TestChooseAndHearOnThePage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
 			for _, track := range []string{"blue_train.wav", "blue_moon.wav"} {
-				if err := os.WriteFile(filepath.Join(folder, track), []byte("RIFF"+track), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, os.WriteFile(filepath.Join(folder, track), []byte("RIFF"+track), 0o600))
 			}
 			withGateway(t, func(cfg *config.Config) { cfg.Plugins.Player.Folder = folder }, func(s *harness) {
 				s.model.Queue(modelfake.Script{modelfake.Text("Sure."), modelfake.ToolCall("c1", "PLAY_MUSIC", `{"title":"blue"}`)}, modelfake.Script{modelfake.Pause(time.Second), modelfake.Text(enjoy)})

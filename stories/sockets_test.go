@@ -15,6 +15,7 @@ import (
 	"parley/config"
 	"parley/connectors/connectortest"
 	"parley/gatewaytest"
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -54,9 +55,7 @@ type sockets struct {
 func onSockets(t *testing.T, p platform) *sockets {
 	t.Helper()
 	w, err := p.newServer()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s := &sockets{Harness: gatewaytest.New(t), Platform: w, site: p, place: w.Direct(connectortest.Ada), model: modelfake.New(modelfake.Options{Key: secretKey}), changed: make(signal, 1)}
 	t.Cleanup(w.Close)
 	server := httptest.NewServer(s.changed.after(w.Handler()))

@@ -8,6 +8,7 @@ import (
 
 	"parley/config"
 	"parley/connectors/connectortest"
+	"parley/internal/require"
 
 	"parley/models/modelfake"
 )
@@ -194,8 +195,6 @@ func (c *chatHarness) stopUntil(at string) {
 func timeTo(t *testing.T, at string) time.Duration {
 	t.Helper()
 	when, err := time.Parse(time.RFC3339, at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return time.Until(when)
 }

@@ -15,6 +15,7 @@ import (
 
 	"parley"
 	"parley/config"
+	"parley/internal/require"
 	"parley/models/modelfake"
 	"parley/sim"
 )
@@ -24,9 +25,7 @@ import (
 func expand(t *testing.T, c *pgx.Conn) {
 	t.Helper()
 	rows, err := c.Query(t.Context(), `SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename <> 'goose_db_version' ORDER BY 1`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil || len(tables) < 20 {
 		t.Fatalf("the tables are %v, %v; want at least 20", tables, err)

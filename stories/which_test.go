@@ -15,6 +15,7 @@ import (
 	"parley/connectors/connectortest"
 	"parley/connectors/discord"
 	"parley/connectors/telegram"
+	"parley/internal/require"
 	"parley/models/modelfake"
 	"parley/progressive"
 )
@@ -32,9 +33,7 @@ func withAlbum(t *testing.T) func(*config.Config) {
 	t.Helper()
 	folder := t.TempDir()
 	for _, name := range []string{"blue_monk", "blue_train"} {
-		if err := os.WriteFile(filepath.Join(folder, name+".mp3"), []byte("the sound of "+strings.ReplaceAll(name, "_", " ")), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name+".mp3"), []byte("the sound of "+strings.ReplaceAll(name, "_", " ")), 0o600))
 	}
 	return func(cfg *config.Config) {
 		cfg.Plugins.Player.Folder = folder

@@ -7,19 +7,16 @@ import (
 
 	"parley/core/answer"
 	"parley/core/relay"
+	"parley/internal/require"
 )
 
 // A slow reader keeps the newest: so it sees that something is missing.
 func TestSlowReaderHearsTheNewest(t *testing.T) {
 	b := NewBus()
 	ch, err := b.Subscribe(t.Context(), "room")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for i := range 3 * backlog {
-		if err := b.Publish(t.Context(), "room", relay.Frame{From: answer.Cursor(i)}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Publish(t.Context(), "room", relay.Frame{From: answer.Cursor(i)}))
 	}
 	for i := 2 * backlog; i < 3*backlog; i++ {
 		if f := <-ch; f.From != answer.Cursor(i) {
@@ -43,9 +40,7 @@ func TestBusForgetsReaders(t *testing.T) {
 			t.Errorf("rooms with readers: %d; want none", len(b.readers))
 		}
 		ch, err := b.Subscribe(ctx, "room") // already done
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, ok := <-ch; ok {
 			t.Error("a frame was received after the end of the subscription; want a closed channel")
 		}

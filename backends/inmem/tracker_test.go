@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 func TestMarksAreKeptForADay(t *testing.T) {
@@ -90,9 +91,7 @@ func TestHeldRoomIsNotForgotten(t *testing.T) {
 func mustClaim(t *testing.T, tr *Tracker, ctx context.Context, in chat.RoomID, id chat.ResponseID) context.Context {
 	t.Helper()
 	claimed, err := tr.Claim(ctx, "a", in, id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return claimed
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"parley/core/chat"
+	"parley/internal/require"
 	"parley/progressive"
 )
 
@@ -20,9 +21,7 @@ func window(scope progressive.Scope, until time.Time, allowed int) progressive.C
 func (s *Store) begun(t *testing.T) progressive.SavedWindows {
 	t.Helper()
 	saved, err := s.BeginWindows(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return saved
 }
 
@@ -36,12 +35,8 @@ func TestWindowsOutliveTheProcess(t *testing.T) {
 	}
 	a, over := window("a/1", time.Now().Add(time.Hour), 3), window("b/1", time.Now().Add(-time.Minute), 3)
 	for _, end := range []bool{false, true} {
-		if err := s.SaveWindows(t.Context(), []progressive.ChangedWindow{a, over}, end); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.SaveWindows(t.Context(), []progressive.ChangedWindow{a, over}, end))
+		require.NoError(t, s.Close())
 		s = open(t, url, Options{})
 		want := progressive.SavedWindows{Windows: map[progressive.Scope]progressive.Window{"a/1": a.Window}, Known: true, Ended: end}
 		if diff := cmp.Diff(want, s.begun(t), cmpopts.EquateApproxTime(0)); diff != "" {

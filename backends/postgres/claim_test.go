@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"errors"
+	"parley/internal/require"
 	"strings"
 	"testing"
 	"time"
@@ -54,9 +55,7 @@ func TestClaimLost(t *testing.T) {
 	beat := func() error { return s.RenewLease(t.Context(), "owner", time.Now().Add(time.Minute)) }
 	cut := func() {
 		_, err := s.pool.Exec(t.Context(), `SELECT pg_terminate_backend($1, 5000)`, s.claim.conn.PgConn().PID())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	cut()
 	if err := beat(); err != nil {
@@ -74,9 +73,7 @@ func TestClaimLost(t *testing.T) {
 	if err := s.Keep(t.Context(), "a", "b"); !errors.Is(err, errTaken) {
 		t.Errorf("it stores beside the other: %v", err)
 	}
-	if err := other.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, other.Close())
 	// The first write is refused before the claim is looked at, and the server releases the claim a moment after the connection is closed.
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		if err := beat(); err == nil {

@@ -17,6 +17,7 @@ import (
 
 	"parley/backends/postgres/postgrestest"
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 // DI-02: whenever the server is killed, what was accepted is there when it is back, and the pool needs no restart.
@@ -41,9 +42,7 @@ type cutter struct {
 
 func (c *cutter) listen(t *testing.T, to string) (addr string) {
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	go func() {
 		for {
@@ -105,9 +104,7 @@ func TestConnectionCut(t *testing.T) {
 	for _, before := range []bool{false, true} {
 		for _, word := range []string{"begin", "commit\x00"} {
 			u, err := url.Parse(direct)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			c := &cutter{before: before}
 			u.Host = c.listen(t, u.Host)
 			s := open(t, u.String(), Options{Several: true})
@@ -137,9 +134,7 @@ func TestWhatPassesAndWhatLasts(t *testing.T) {
 	at := server.Create(t, "")
 	exec := func(statement string) {
 		t.Helper()
-		if err := server.Exec(t.Context(), "postgres", statement); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, server.Exec(t.Context(), "postgres", statement))
 	}
 	exec("CREATE ROLE stranger LOGIN")
 	exec("CREATE ROLE many LOGIN CONNECTION LIMIT 0")

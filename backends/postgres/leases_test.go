@@ -9,6 +9,7 @@ import (
 
 	"parley/core/chat"
 	"parley/core/storage/storagetest"
+	"parley/internal/require"
 )
 
 // DI-08: one of several processes holds a lease, until it gives it back or does not extend it in time.
@@ -20,9 +21,7 @@ func TestLeases(t *testing.T) {
 		return s.Lease(t.Context(), "telegram", owner, ttl)
 	}
 	first, err := lease(a, "a", ttl)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := lease(b, "b", ttl); !errors.Is(err, chat.ErrBusy) {
 		t.Errorf("a second holder: %v", err)
 	}
@@ -115,16 +114,12 @@ func TestKeepUnder(t *testing.T) {
 		t.Errorf("without a lease: %v", err)
 	}
 	old, err := s.Lease(ctx, "telegram", "a", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if err := s.KeepUnder(ctx, "telegram", old, "telegram/offset", "1"); err != nil {
 		t.Errorf("the lease has expired, but no other owner took it: %v", err)
 	}
 	token, err := s.Lease(ctx, "telegram", "b", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if err := s.KeepUnder(ctx, "telegram", token, "telegram/offset", "2"); err != nil {
 		t.Error(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"parley/backends/postgres/postgrestest"
+	"parley/internal/require"
 	"parley/internal/version"
 )
 
@@ -44,15 +45,11 @@ func TestLaterTables(t *testing.T) {
 	t.Parallel()
 	url := postgrestest.Shared(t).Create(t, template(t))
 	known, err := newest()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	later := func(oldest int64) error {
 		s := open(t, url, Options{Guest: true})
 		_, err := s.pool.Exec(t.Context(), fmt.Sprintf(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (%d, true); UPDATE identity SET oldest = %d, release = '9.8.7'`, known+1, oldest))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		again, err := Open(t.Context(), url, Options{Guest: true})
 		if err == nil {
 			err = again.Close()
@@ -72,14 +69,10 @@ func TestLaterTables(t *testing.T) {
 func TestMigrationsRecordTheirRelease(t *testing.T) {
 	t.Parallel()
 	all, err := fs.Glob(migrations, "migrations/*.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, name := range all {
 		text, err := fs.ReadFile(migrations, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if raises := regexp.MustCompile(`SET[^;]*\boldest =`).Match(text); raises && !regexp.MustCompile(`SET[^;]*\brelease = '`).Match(text) {
 			t.Errorf("%s raises identity.oldest without a release: add release = '%s'", name, version.Release)
 		}

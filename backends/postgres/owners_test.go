@@ -15,6 +15,7 @@ import (
 	"parley/core/quota"
 	"parley/core/storage"
 	"parley/core/storage/storagetest"
+	"parley/internal/require"
 )
 
 // replicas are several stores on one database that take turns, port by port; those of runs call by call.
@@ -173,25 +174,19 @@ func TestClocksApart(t *testing.T) {
 	for n, pair := range [][2]*Store{{slow, fast}, {fast, slow}} {
 		a, b := pair[0], pair[1]
 		acc, err := a.Accept(t.Context(), message(chat.RoomID(fmt.Sprint("room ", n)), chat.MemoryID(fmt.Sprint("m", n))), chat.JoinRule{Window: time.Hour})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		run, err := b.Run(t.Context(), acc.Run)
 		if wait := run.Ready.Sub(b.clock.now()); err != nil || (wait-time.Hour).Abs() > time.Minute {
 			t.Errorf("the other waits for %v, %v; want about an hour", wait, err)
 		}
-		if err := a.RenewLease(t.Context(), "owner of a", a.clock.now().Add(time.Minute)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.RenewLease(t.Context(), "owner of a", a.clock.now().Add(time.Minute)))
 		if _, err := a.Start(t.Context(), acc.Run, "owner of a"); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := b.Start(t.Context(), acc.Run, "owner of b"); !errors.Is(err, chat.ErrBusy) {
 			t.Errorf("a lease of a minute has ended for the other: %v", err)
 		}
-		if err := a.RenewLease(t.Context(), "owner of a", a.clock.now().Add(-time.Second)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.RenewLease(t.Context(), "owner of a", a.clock.now().Add(-time.Second)))
 		if run, err := b.Start(t.Context(), acc.Run, "owner of b"); err != nil || run.Deaths != 1 {
 			t.Errorf("a lease that has ended holds for the other: %+v, %v", run, err)
 		}

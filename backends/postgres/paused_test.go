@@ -9,6 +9,7 @@ import (
 
 	"parley/backends/postgres/postgrestest"
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 // DI-03: a server that is paused answers nothing and closes nothing. Calls end with a reason that passes, readiness is refused at once, and
@@ -21,9 +22,7 @@ func TestPausedServer(t *testing.T) {
 		_, err := s.Accept(t.Context(), message("room", id), chat.JoinRule{})
 		return err
 	}
-	if err := accept("room/1"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, accept("room/1"))
 	server.Pause(t)
 	paused := true
 	t.Cleanup(func() {

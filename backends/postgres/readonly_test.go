@@ -8,6 +8,7 @@ import (
 
 	"parley/backends/postgres/postgrestest"
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 // DI-02: sessions that began while the database was read-only stay so after it is writable. The store closes them all when it meets the
@@ -19,18 +20,14 @@ func TestReadOnlySessionsAreClosed(t *testing.T) {
 	database := at[strings.LastIndexByte(at, '/')+1 : strings.IndexByte(at, '?')]
 	exec := func(statement string) {
 		t.Helper()
-		if err := server.Exec(t.Context(), "postgres", statement); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, server.Exec(t.Context(), "postgres", statement))
 	}
 	s := open(t, at, Options{Connections: 4, Several: true})
 	accept := func(id chat.MemoryID) error {
 		_, err := s.Accept(t.Context(), message("room", id), chat.JoinRule{})
 		return err
 	}
-	if err := accept("room/1"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, accept("room/1"))
 	for name, notices := range map[string]func() error{
 		"by a write":           func() error { return accept("room/2") },
 		"by a readiness probe": func() error { return s.Ping(t.Context()) },

@@ -10,6 +10,7 @@ import (
 	"parley/backends/postgres/postgrestest"
 	"parley/core/storage"
 	"parley/core/storage/storagetest"
+	"parley/internal/require"
 )
 
 // template returns the address of a database with empty tables, on the shared server.
@@ -19,12 +20,8 @@ func template(t testing.TB) string {
 	migrated.Do(func() {
 		migratedAt = server.Create(forever{t}, "")
 		s, err := Open(t.Context(), migratedAt, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, s.Close())
 	})
 	return migratedAt
 }
@@ -85,9 +82,7 @@ func empty(ctx context.Context, url string) error {
 func open(t testing.TB, url string, o Options) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), url, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -108,9 +103,7 @@ func TestStore(t *testing.T) {
 			return s
 		},
 		Reopen: func(t *testing.T, s storage.Store) storage.Store {
-			if err := s.(*Store).Close(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.(*Store).Close())
 			again := open(t, urls[s], Options{Guest: true, own: true})
 			urls[again] = urls[s]
 			return again

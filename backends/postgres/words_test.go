@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"parley/core/chat"
+	"parley/internal/require"
 	"parley/internal/search"
 )
 
@@ -16,9 +17,7 @@ func TestSearchReadsItsRooms(t *testing.T) {
 	s := open(t, fresh(t), Options{})
 	ctx := t.Context()
 	tx, err := s.pool.Begin(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer tx.Rollback(ctx) //nolint:errcheck // the next test must not find these rows
 	for _, statement := range []string{
 		`SET LOCAL session_replication_role = replica`, // the messages themselves are not needed
@@ -36,9 +35,7 @@ func TestSearchReadsItsRooms(t *testing.T) {
 		err := tx.QueryRow(ctx, `
 			SELECT (SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables WHERE relid = 'memory_words'::regclass)
 				+ pg_stat_get_xact_tuples_returned('memory_words_found'::regclass)`).Scan(&n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return n
 	}
 	before := read()

@@ -3,6 +3,7 @@ package record
 import (
 	"encoding/json"
 	"fmt"
+	"parley/internal/require"
 	"strings"
 	"testing"
 
@@ -49,9 +50,7 @@ func TestContentsAreIndependent(t *testing.T) {
 		if n%7 == 0 { // is given up after the first name
 			text = []byte(fmt.Sprintf(`{"actions":["REPLY","A%d"],"thought":"x"}`, n))
 		}
-		if err := column.ScanBytes(text); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, column.ScanBytes(text))
 		clear(text)
 		all = append(all, append(c.Actions, "more"))
 	}
@@ -70,9 +69,7 @@ func TestRepeatedValues(t *testing.T) {
 	for n := range 40 {
 		want := id(fmt.Sprint("author ", n%8))
 		text := []byte(want)
-		if err := column.ScanBytes(text); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, column.ScanBytes(text))
 		clear(text)
 		if got != want {
 			t.Errorf("%d is %q; want %q", n, got, want)

@@ -10,6 +10,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/relay"
+	"parley/internal/require"
 )
 
 func BenchmarkClaim(b *testing.B) {
@@ -41,16 +42,12 @@ func BenchmarkCancelElsewhere(b *testing.B) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	before, err := two[0].Tracker().Claim(ctx, "ada", "room", 1)
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	id := chat.ResponseID(1)
 	for b.Loop() {
 		id++
 		next, err := two[id%2].Tracker().Claim(ctx, "ada", "room", id)
-		if err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
 		<-before.Done()
 		before = next
 	}
@@ -61,8 +58,6 @@ func BenchmarkPublish(b *testing.B) {
 	be := open(b, s.URL(), Options{})
 	f := relay.Frame{Run: "run", Changes: []answer.Change{{Kind: answer.Text, Text: "word"}}}
 	for b.Loop() {
-		if err := be.Bus().Publish(context.Background(), "room", f); err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, be.Bus().Publish(context.Background(), "room", f))
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"parley/core/relay"
+	"parley/internal/require"
 	"parley/progressive"
 )
 
@@ -32,9 +33,7 @@ func pretend(t *testing.T) (*pretended, *Backend) {
 	t.Helper()
 	p := &pretended{T: t, heard: make(chan struct{})}
 	b, err := Open("redis://redis.test:6379", Options{Dial: p.dial})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		p.become("refusing") // ends the server's side
 		if err := b.Close(); err != nil {

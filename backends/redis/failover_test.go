@@ -9,6 +9,7 @@ import (
 	"parley/backends/redis/redistest"
 	"parley/core/chat"
 	"parley/core/relay"
+	"parley/internal/require"
 )
 
 // DI-02: the master dies, and its replica takes over without the last writes. Held claims are published again, frames flow, and no
@@ -18,9 +19,7 @@ func TestFailover(t *testing.T) {
 	a, b := open(t, s.URL, Options{}), open(t, s.URL, Options{})
 	held := claim(t, a, "room", 1)
 	frames, err := b.Bus().Subscribe(t.Context(), "room")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s.Master.Stop()
 	eventually(t, "a claim after the failover", func(ctx context.Context) error {
 		_, err := b.Tracker().Claim(t.Context(), "ada", "room", 2)
@@ -70,9 +69,7 @@ func TestNameAfterAnOutage(t *testing.T) {
 	s := redistest.Start(t)
 	s.Stop()
 	b := open(t, s.URL(), Options{Name: "shop", Store: "a"})
-	if err := b.Join(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Join(t.Context()))
 	s.Restart()
 	other := open(t, s.URL(), Options{})
 	eventually(t, "the name", func(ctx context.Context) error {

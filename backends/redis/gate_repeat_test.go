@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/backends/redis/redistest"
+	"parley/internal/require"
 	"parley/progressive"
 )
 
@@ -43,9 +44,7 @@ func TestRepeatedBookingCountsOnce(t *testing.T) {
 			}
 			unused := progressive.Booking{ID: "one", Claims: []progressive.Claim{{Scope: scope}, {Scope: scope + ", the bot"}}}
 			for range 3 {
-				if err := l.Settle(t.Context(), unused, progressive.Settlement{Unused: true}); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, l.Settle(t.Context(), unused, progressive.Settlement{Unused: true}))
 			}
 			if left := c.HGet(t.Context(), keys[1], "left").Val(); left != "3" || c.Exists(t.Context(), keys[0], keys[2]).Val() != 0 {
 				t.Errorf("after the booking was given back, %s of 3 requests are left", left)
@@ -57,9 +56,7 @@ func TestRepeatedBookingCountsOnce(t *testing.T) {
 // leftIs has the platform say how many requests it accepts in a scope.
 func leftIs(t *testing.T, l *Ledger, scope progressive.Scope, n int) {
 	t.Helper()
-	if err := l.Settle(t.Context(), progressive.Booking{ID: "before"}, progressive.Settlement{Scope: scope, Left: n, After: time.Hour}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Settle(t.Context(), progressive.Booking{ID: "before"}, progressive.Settlement{Scope: scope, Left: n, After: time.Hour}))
 }
 
 // lossyConn loses the first reply to a booking: the server has run the script, and the client doesn't know.
@@ -98,9 +95,7 @@ func TestLostReplyToABookingHoldsNoPermit(t *testing.T) {
 	if err != nil || first.Wait != 0 {
 		t.Fatal(first, err)
 	}
-	if err := l.Settle(t.Context(), first, progressive.Settlement{Unused: true}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Settle(t.Context(), first, progressive.Settlement{Unused: true}))
 	armed.Store(true)
 	b, err := l.Book(t.Context(), claims)
 	if err != nil || armed.Load() {
@@ -109,9 +104,7 @@ func TestLostReplyToABookingHoldsNoPermit(t *testing.T) {
 	if b.Wait != 0 {
 		t.Fatalf("the booking found its own permit in use, and is to wait %v; want none", b.Wait)
 	}
-	if err := l.Settle(t.Context(), b, progressive.Settlement{Unused: true}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Settle(t.Context(), b, progressive.Settlement{Unused: true}))
 	if b, err = l.Book(t.Context(), claims); err != nil || b.Wait != 0 {
 		t.Errorf("the permit that was given back is not free: %+v, %v", b, err)
 	}

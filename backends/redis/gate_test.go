@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/backends/redis/redistest"
+	"parley/internal/require"
 	"parley/progressive"
 	"parley/sim"
 )
@@ -99,9 +100,7 @@ func TestGateExpiry(t *testing.T) {
 	if err != nil || again.Wait <= 0 || again.Wait > time.Second {
 		t.Errorf("ask again in %v, %v", again.Wait, err)
 	}
-	if err := l.Settle(t.Context(), b, progressive.Settlement{Scope: "chat", After: time.Minute, Refused: true}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Settle(t.Context(), b, progressive.Settlement{Scope: "chat", After: time.Minute, Refused: true}))
 	again, err = l.Book(t.Context(), claims)
 	if err != nil || again.Wait <= 50*time.Second || again.Wait > time.Minute+time.Second {
 		t.Errorf("held for %v, %v", again.Wait, err)
@@ -119,12 +118,8 @@ func TestGateIsSlowAfterARefusal(t *testing.T) {
 	one, two := open(t, s.URL(), Options{}).Ledger(), open(t, s.URL(), Options{}).Ledger()
 	claims := []progressive.Claim{{Scope: "chat", Budget: progressive.Budget{N: 1, Per: 10 * time.Second}}}
 	b, err := one.Book(t.Context(), claims)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := one.Settle(t.Context(), b, progressive.Settlement{Scope: "chat", After: time.Millisecond, Refused: true, Slower: true}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, one.Settle(t.Context(), b, progressive.Settlement{Scope: "chat", After: time.Millisecond, Refused: true, Slower: true}))
 	if b, err = two.Book(t.Context(), claims); err != nil || b.Wait <= 10*time.Second || b.Wait > 21*time.Second {
 		t.Errorf("asked to wait %v, %v", b.Wait, err)
 	}
@@ -146,9 +141,7 @@ func TestGateHoldsOutliveRedis(t *testing.T) {
 	s.Restart()
 	reached(t, one, true)
 	closed(t, s, "start", "away")
-	if err := c.FlushAll(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.FlushAll(t.Context()).Err())
 	closed(t, s, "start", "away")
 	if ttl := c.PTTL(t.Context(), "parley:{gate}:state:away").Val(); ttl < 59*time.Minute || ttl > time.Hour+2*time.Minute {
 		t.Errorf("it is known for %v", ttl)
@@ -181,9 +174,7 @@ func TestGateNoticesThatRedisForgot(t *testing.T) {
 	if text := log.String(); strings.Contains(text, "lost") {
 		t.Errorf(`before anything was lost, the log says %s; want it without "lost"`, text)
 	}
-	if err := c.FlushAll(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.FlushAll(t.Context()).Err())
 	eventually(t, "share the budgets again", func(ctx context.Context) error {
 		if strings.Count(log.String(), "budgets are shared again") < replicas {
 			return notYet(ctx)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"parley/backends/redis/redistest"
+	"parley/internal/require"
 )
 
 // deafConn receives nothing after its link is cut, although neither end closes it.
@@ -49,9 +50,7 @@ func TestHalfOpen(t *testing.T) {
 		return &deafConn{Conn: conn, cut: line, closed: make(chan struct{})}, nil
 	}})
 	frames, err := b.Bus().Subscribe(t.Context(), "room")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	mu.Lock()
 	line = make(chan struct{}) // what is dialled from now on works
 	mu.Unlock()

@@ -11,6 +11,7 @@ import (
 	"parley/backends/redis/redistest"
 	"parley/core/chat"
 	"parley/core/relay"
+	"parley/internal/require"
 )
 
 const patience = time.Minute
@@ -44,9 +45,7 @@ func cancelled(t *testing.T, ctx context.Context, want error) {
 func claim(t *testing.T, b *Backend, room chat.RoomID, id chat.ResponseID) context.Context {
 	t.Helper()
 	ctx, err := b.Tracker().Claim(t.Context(), "ada", room, id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return ctx
 }
 
@@ -97,9 +96,7 @@ func TestReplicasAreAloneWithoutRedis(t *testing.T) {
 			before := claim(t, a, "room", 1)
 			old := claim(t, a, "other", 4)
 			frames, err := b.Bus().Subscribe(t.Context(), "room")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 
 			o.begin(s)
 			heldA := degraded(t, a, "room", 2)
@@ -180,9 +177,7 @@ func TestForgottenMarksAreGivenBack(t *testing.T) {
 	s := redistest.Start(t)
 	a, b := open(t, s.URL(), Options{}), open(t, s.URL(), Options{})
 	held := claim(t, a, "room", 7)
-	if err := rawClient(t, s).FlushAll(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, rawClient(t, s).FlushAll(t.Context()).Err())
 	late, err := b.Tracker().Claim(t.Context(), "ada", "room", 6)
 	if err == nil {
 		cancelled(t, late, chat.ErrSuperseded) // it got in, and is found out
@@ -204,9 +199,7 @@ func TestLostAnnouncement(t *testing.T) {
 		want  error
 	}{"one": {"latest", chat.ErrSuperseded}, "two": {"stopped", chat.ErrStopped}} {
 		held := claim(t, b, room, 9)
-		if err := c.HSet(t.Context(), b.tracker.at.marksKey(place{"ada", room}), raise.field, "10").Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, c.HSet(t.Context(), b.tracker.at.marksKey(place{"ada", room}), raise.field, "10").Err())
 		cancelled(t, held, raise.want)
 	}
 }
@@ -217,14 +210,10 @@ func TestListenersKilled(t *testing.T) {
 	a, b := open(t, s.URL(), Options{}), open(t, s.URL(), Options{})
 	c := rawClient(t, s)
 	frames, err := b.Bus().Subscribe(t.Context(), "room")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	before := claim(t, b, "room", 1)
 	for id := chat.ResponseID(2); id < 12; id++ {
-		if err := c.ClientKillByFilter(t.Context(), "TYPE", "pubsub").Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, c.ClientKillByFilter(t.Context(), "TYPE", "pubsub").Err())
 		next := claim(t, []*Backend{a, b}[id%2], "room", id)
 		cancelled(t, before, chat.ErrSuperseded)
 		before = next

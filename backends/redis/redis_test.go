@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"parley/backends/redis/redistest"
+	"parley/internal/require"
 )
 
 func TestOpenRefuses(t *testing.T) {
@@ -64,9 +65,7 @@ func TestTLSOverDial(t *testing.T) {
 	certificate := front.TLS.Certificates[0]
 	front.Close()
 	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{certificate}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer l.Close()
 	go forward(l, s.Addr)
 	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -113,9 +112,7 @@ func TestNothingIsLeft(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	for range 3 {
 		ch, err := b.Bus().Subscribe(ctx, "room")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer func() {
 			for range ch { // closed, soon
 			}
@@ -143,12 +140,8 @@ func TestNothingIsLeft(t *testing.T) {
 func TestClosed(t *testing.T) {
 	s := redistest.Start(t)
 	b, err := Open(s.URL(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, b.Close())
 	if err := within(t, "ping", func() error { return b.Ping(t.Context()) }); err == nil {
 		t.Error("a closed backend answers")
 	}

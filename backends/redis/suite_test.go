@@ -9,6 +9,7 @@ import (
 	"parley/core"
 	"parley/core/relay"
 	"parley/core/storage/storagetest"
+	"parley/internal/require"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
 )
@@ -68,9 +69,7 @@ func replicas(t testing.TB, url string, group *atomic.Int64, n int) []*Backend {
 func open(t testing.TB, url string, o Options) *Backend {
 	t.Helper()
 	b, err := Open(url, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Error(err)

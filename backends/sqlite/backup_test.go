@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 // texts returns the ids and texts of all messages in the file at path.
@@ -28,9 +29,7 @@ func texts(t *testing.T, path string) (all []string) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return all
 }
 
@@ -38,9 +37,7 @@ func texts(t *testing.T, path string) (all []string) {
 func filesIn(t *testing.T, dir string) (all []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, e := range entries {
 		all = append(all, e.Name())
 	}
@@ -78,9 +75,7 @@ func TestBackupUnderLoad(t *testing.T) {
 	if err != nil || c.Messages < 20 || c.Size == 0 {
 		t.Fatalf("%+v, %v", c, err)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	all, kept := texts(t, path), texts(t, copied)
 	if len(kept) != c.Messages || !slices.Equal(kept, all[:len(kept)]) {
 		t.Errorf("the copy has %d messages, and they differ from the first ones of %d", len(kept), len(all))
@@ -109,13 +104,9 @@ func TestBackupRefuses(t *testing.T) {
 	dir := filepath.Dir(path)
 	notAStore := filepath.Join(dir, "notes.txt")
 	for name, text := range map[string]string{notAStore: strings.Repeat("these are notes\n", 100), filepath.Join(dir, "empty"): ""} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
 	}
-	if err := os.Symlink("nowhere", filepath.Join(dir, "link")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Symlink("nowhere", filepath.Join(dir, "link")))
 	before := filesIn(t, dir)
 	for _, c := range []struct{ from, to, says string }{
 		{path, path, "exists already"},
@@ -155,9 +146,7 @@ func TestRestoreRepeatsDeletions(t *testing.T) {
 	}
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	must(s.Keep(t.Context(), "stream/place", "7"))
 	say("cleared before", "ada", 1)
@@ -226,13 +215,9 @@ func TestTombstonesAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	f, err := os.OpenFile(path+tombstoneEnding, os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := f.WriteString(`{"seq":9`); err != nil { // half a line, of a crash
 		t.Fatal(err)
 	}
@@ -268,12 +253,8 @@ func TestRestoreRefuses(t *testing.T) {
 		_, err := c.ExecContext(t.Context(), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, TRUE)`)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(notes, []byte(strings.Repeat("these are notes\n", 100)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(notes, []byte(strings.Repeat("these are notes\n", 100)), 0o600))
 	s := open(t, path)
 	if _, err := Restore(t.Context(), backup, path, RestoreOptions{}); err == nil || !strings.Contains(err.Error(), "in use by process") {
 		t.Errorf("with a gateway: %v", err)

@@ -10,15 +10,14 @@ import (
 	"time"
 
 	"parley/core/quota"
+	"parley/internal/require"
 )
 
 // Writes that wait together share a transaction; one that fails, or panics, takes nothing from the others.
 func TestWritesShareATransaction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := Open(t.Context(), filepath.Join(t.TempDir(), "p.db"), Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer s.Close()
 		insert := func(id string, then func() error) func(context.Context, *conn) error {
 			return func(ctx context.Context, tx *conn) error {
@@ -77,9 +76,7 @@ func TestBatchIsBounded(t *testing.T) {
 func TestReservationIsDoneOnceMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := Open(t.Context(), filepath.Join(t.TempDir(), "p.db"), Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer s.Close()
 		charges := []quota.Charge{{Bucket: "a", Max: quota.Cost{Tokens: 10}}, {Bucket: "b", Max: quota.Cost{Tokens: 7}}}
 		var got [2]int

@@ -10,6 +10,7 @@ import (
 	"parley/backends/record"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 // sizes are how many messages are stored before the measure begins.
@@ -31,9 +32,7 @@ func filled(b *testing.B, n int) *Store {
 		}
 		return nil
 	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	return s
 }
 
@@ -93,13 +92,9 @@ func BenchmarkRecent(b *testing.B) {
 func BenchmarkNote(b *testing.B) {
 	s := filled(b, 10)
 	run, err := s.Start(b.Context(), record.RunID("room", 1), "owner")
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	for n := 0; b.Loop(); n++ {
-		if err := s.Note(b.Context(), run.ID, run.Epoch, chat.Note{Text: fmt.Sprint("so far ", n)}); err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, s.Note(b.Context(), run.ID, run.Epoch, chat.Note{Text: fmt.Sprint("so far ", n)}))
 	}
 }
 
@@ -108,20 +103,12 @@ func BenchmarkOpen(b *testing.B) {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
 			s := filled(b, size)
 			var path string
-			if err := s.writer.QueryRow(`SELECT file FROM pragma_database_list`).Scan(&path); err != nil {
-				b.Fatal(err)
-			}
-			if err := s.Close(); err != nil {
-				b.Fatal(err)
-			}
+			require.NoError(b, s.writer.QueryRow(`SELECT file FROM pragma_database_list`).Scan(&path))
+			require.NoError(b, s.Close())
 			for b.Loop() {
 				s, err := Open(b.Context(), path, Options{})
-				if err != nil {
-					b.Fatal(err)
-				}
-				if err := s.Close(); err != nil {
-					b.Fatal(err)
-				}
+				require.NoError(b, err)
+				require.NoError(b, s.Close())
 			}
 		})
 	}

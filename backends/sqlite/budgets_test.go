@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"parley/core/chat"
+	"parley/internal/require"
 	"parley/progressive"
 )
 
@@ -23,9 +24,7 @@ func window(scope progressive.Scope, until time.Time) progressive.ChangedWindow 
 func (s *Store) begun(t *testing.T) progressive.SavedWindows {
 	t.Helper()
 	saved, err := s.BeginWindows(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return saved
 }
 
@@ -38,12 +37,8 @@ func TestWindowsOutliveTheProcess(t *testing.T) {
 	}
 	a, over := window("a/1", time.Now().Add(time.Hour)), window("b/1", time.Now().Add(-time.Second))
 	for _, end := range []bool{false, true} {
-		if err := s.SaveWindows(t.Context(), []progressive.ChangedWindow{a, over}, end); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.SaveWindows(t.Context(), []progressive.ChangedWindow{a, over}, end))
+		require.NoError(t, s.Close())
 		s = open(t, path)
 		want := progressive.SavedWindows{Windows: map[progressive.Scope]progressive.Window{"a/1": a.Window}, Known: true, Ended: end}
 		if diff := cmp.Diff(want, s.begun(t), cmpopts.EquateApproxTime(0)); diff != "" {
@@ -97,9 +92,7 @@ func TestWindowsGoWithCommits(t *testing.T) {
 	if len(told) != 4 || told[0] != nil || told[1] == nil || told[2] != nil || told[3] == nil {
 		t.Errorf("told was %v", told)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	s = open(t, path)
 	got := s.begun(t)
 	if len(got.Windows) != 2 || got.Windows["a/2"].Left != nil {
@@ -108,9 +101,7 @@ func TestWindowsGoWithCommits(t *testing.T) {
 	if runs, err := s.OpenRuns(t.Context(), "room"); err != nil || len(runs) != 3 {
 		t.Errorf("%d runs, %v; want 3", len(runs), err)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	if _, err := s.BeginWindows(t.Context()); !errors.Is(err, ErrClosed) {
 		t.Errorf("of a closed store: %v", err)
 	}

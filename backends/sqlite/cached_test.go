@@ -11,6 +11,7 @@ import (
 
 	"parley/backends/record"
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 // What is read while others write is never older than what was written before the read began. The audit compares each hit.
@@ -57,9 +58,7 @@ func TestReadsWhileOthersWrite(t *testing.T) {
 func TestAuditReportsAWrongCache(t *testing.T) {
 	var reported error
 	s, err := Open(t.Context(), migrated(t, "parley.db"), Options{Audit: func(err error) { reported = err }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer s.Close()
 	if _, err := s.Accept(t.Context(), message("a", 1), chat.JoinRule{NoRun: true}); err != nil {
 		t.Fatal(err)
@@ -120,13 +119,9 @@ func TestCachedNotesAndQuestionsExpire(t *testing.T) {
 		}
 		in := time.Now().Add(time.Hour)
 		for key, expires := range map[string]time.Time{"brief": in, "lasting": {}} {
-			if err := s.SaveNote(t.Context(), chat.RoomNote{Room: "a", Kind: chat.FactNote, Key: key, Text: key, At: time.Now(), Expires: expires}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.SaveNote(t.Context(), chat.RoomNote{Room: "a", Kind: chat.FactNote, Key: key, Text: key, At: time.Now(), Expires: expires}))
 		}
-		if err := s.Ask(t.Context(), chat.Question{ID: "q", Room: "a", Run: "a#1", Expires: in}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Ask(t.Context(), chat.Question{ID: "q", Room: "a", Run: "a#1", Expires: in}))
 		counts := func() (facts, questions int) {
 			all := seen(t, s)
 			return len(all["facts of a"].([]chat.RoomNote)), len(all["questions of a"].([]chat.Question))
@@ -156,9 +151,7 @@ func TestCacheOfAClosedStore(t *testing.T) {
 	if _, err := s.Room(ended, "a"); !errors.Is(err, cause) {
 		t.Errorf("canceled: %v", err)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	if _, err := s.Room(t.Context(), "a"); !errors.Is(err, ErrClosed) {
 		t.Errorf("closed: %v", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 // seen returns what the store tells of room "a", "b" and of ada, each of which it then holds in its cache.
@@ -90,9 +91,7 @@ func TestNothingCachedOutlivesAChange(t *testing.T) {
 			if _, err := s.SaveEntity(t.Context(), chat.Entity{ID: "ada", Connector: "fake", Names: []string{"Ada"}}); err != nil {
 				t.Fatal(err)
 			}
-			if err := s.SaveNote(t.Context(), chat.RoomNote{Room: "a", Kind: chat.FactNote, Key: "k", Text: "fact", At: time.Now()}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.SaveNote(t.Context(), chat.RoomNote{Room: "a", Kind: chat.FactNote, Key: "k", Text: "fact", At: time.Now()}))
 			direct(t, s, `UPDATE rooms SET attention = 'muted'`)
 			direct(t, s, `INSERT INTO questions (id, run, room, expires, question) VALUES ('q1', 'a#1', 'a', 9000000000000000000, '{"id":"q1"}')`)
 			if !strings.Contains(c.changes, "room b") { // foreign keys need it
@@ -131,9 +130,7 @@ func TestCachedReadsMakeNoStatements(t *testing.T) {
 			made.Add(1)
 		}
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer s.Close()
 	for n := range 5 {
 		in := message("a", n)
@@ -200,9 +197,7 @@ func direct(t *testing.T, s *Store, statements string) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 // A write that fails beside others leaves no trace in the cache, also if it would have made a history longer.
@@ -215,9 +210,7 @@ func TestCacheForgetsWhatFailed(t *testing.T) {
 				return errors.Join(err, then)
 			})
 		}
-		if err := accept(1, nil); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, accept(1, nil))
 		refused := errors.New("refused")
 		for n := 2; n < 20; n += 3 {
 			if len(seen(t, s)["messages of a"].([]chat.Memory)) == 0 {
@@ -258,9 +251,7 @@ func TestChangesOfAnotherProgramCount(t *testing.T) {
 	}
 	s.audit = nil // until the next message, the cache is old
 	other, err := dial(path, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer other.Close()
 	mustExec(t, other, `UPDATE memories SET text = 'changed'`)
 	if _, err := s.Accept(t.Context(), message("a", 3), chat.JoinRule{NoRun: true}); err != nil {

@@ -9,19 +9,16 @@ import (
 	"testing"
 
 	"parley/backends/record"
+	"parley/internal/require"
 )
 
 // plain opens a database without the store's tables.
 func plain(t *testing.T) *conn {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "plain.db")
-	if err := touch(path); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, touch(path))
 	db, err := dial(path, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
@@ -44,13 +41,9 @@ func mustExec(t *testing.T, db *conn, query string, args ...any) {
 func numbers(t *testing.T, db *conn, query string, args ...any) (all []int) {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), query, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	all, err = collect(rows, func(r record.Row) (n int, err error) { return n, r.Scan(&n) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return all
 }
 
@@ -66,15 +59,11 @@ func TestKeptStatements(t *testing.T) {
 	}
 	mustExec(t, db, `BEGIN`)
 	outer, err := db.QueryContext(t.Context(), from, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var inner []int
 	for outer.Next() {
 		var n int
-		if err := outer.Scan(&n); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, outer.Scan(&n))
 		inner = append(inner, numbers(t, db, from, n)...)
 	}
 	if err := errors.Join(outer.Err(), outer.Close()); err != nil || !slices.Equal(inner, []int{2, 3, 4, 3, 4, 4}) {

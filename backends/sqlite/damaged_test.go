@@ -7,6 +7,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 // A damaged row is an error wherever it stands, not a panic of the caller.
@@ -18,9 +19,7 @@ func TestDamagedMessageAnywhereIsAnError(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := s.write(t.Context(), damage(damaged)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.write(t.Context(), damage(damaged)))
 		func() {
 			defer func() {
 				if p := recover(); p != nil {

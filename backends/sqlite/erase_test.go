@@ -12,6 +12,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/internal/require"
 )
 
 // secret is long enough to fill pages of its own, beside those it shares with others.
@@ -22,9 +23,7 @@ func holds(t *testing.T, path, what string) (names []string) {
 	t.Helper()
 	for _, name := range []string{path, path + "-wal"} {
 		data, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if bytes.Contains(data, []byte(what)) {
 			names = append(names, filepath.Base(name))
 		}
@@ -38,9 +37,7 @@ func confide(t *testing.T, s *Store, room chat.RoomID, n int) chat.RunID {
 	ctx := t.Context()
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	in := chat.Message{Place: chat.Room{ID: room, Kind: chat.API, Connector: "web"}, Memory: chat.Memory{
 		ID: chat.MemoryID(room) + "/in", Room: room, Author: "ada", Name: "Ada " + secret(0), Text: secret(n), At: time.Now(),
@@ -88,9 +85,7 @@ func TestDeletedIsGoneFromTheFile(t *testing.T) {
 				if len(holds(t, path, "sesame-open")) == 0 {
 					t.Fatal("the file does not hold the secret before it is erased; want it there")
 				}
-				if err := remove(s, run); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, remove(s, run))
 				if _, err := s.Expire(t.Context(), chat.Expiry{}); err != nil {
 					t.Fatal(err)
 				}
@@ -115,9 +110,7 @@ func TestRoomThatIsGoneIsGoneFromTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, kind := range []chat.NoteKind{chat.FactNote, chat.SettingNote} {
-		if err := s.SaveNote(t.Context(), chat.RoomNote{Room: "room", Kind: kind, Key: "a", Text: secret(300), At: time.Now()}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.SaveNote(t.Context(), chat.RoomNote{Room: "room", Kind: kind, Key: "a", Text: secret(300), At: time.Now()}))
 	}
 	if _, err := s.ClearEntirely(t.Context(), "room", "ada"); err != nil {
 		t.Fatal(err)
@@ -137,40 +130,26 @@ func TestLaterDeletionsAreGoneFromTheFile(t *testing.T) {
 			if _, err := s.Accept(t.Context(), chat.Message{Place: chat.Room{ID: "room"}, Memory: chat.Memory{ID: "m", Room: "room", Text: secret(300)}}, chat.JoinRule{}); err != nil {
 				t.Fatal(err)
 			}
-			if err := s.Revise(t.Context(), "m", "nothing", nil); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.Revise(t.Context(), "m", "nothing", nil))
 		},
 		"an open run": func(t *testing.T, s *Store) {
 			acc, err := s.Accept(t.Context(), chat.Message{Place: chat.Room{ID: "room"}, Memory: chat.Memory{ID: "m", Room: "room", Text: secret(300)}}, chat.JoinRule{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			run, err := s.Start(t.Context(), acc.Run, "owner")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if _, err := s.Clear(t.Context(), "room"); err != nil {
 				t.Fatal(err)
 			}
 			v := chat.Verdict{Outcome: answer.Outcome{Status: answer.Completed}, Text: secret(300)}
-			if err := s.Note(t.Context(), run.ID, run.Epoch, chat.Note{Text: secret(300), Verdict: &v}); err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Finish(t.Context(), run.ID, run.Epoch, v.Outcome, chat.Memory{ID: "out", Room: "room", Text: secret(300)}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.Note(t.Context(), run.ID, run.Epoch, chat.Note{Text: secret(300), Verdict: &v}))
+			require.NoError(t, s.Finish(t.Context(), run.ID, run.Epoch, v.Outcome, chat.Memory{ID: "out", Room: "room", Text: secret(300)}))
 		},
 		"a revoked user": func(t *testing.T, s *Store) {
-			if err := s.Approve(t.Context(), chat.Person{ID: "eve", Name: secret(300)}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.Approve(t.Context(), chat.Person{ID: "eve", Name: secret(300)}))
 			if _, err := s.Expire(t.Context(), chat.Expiry{}); err != nil { // moves the name from the log into the file
 				t.Fatal(err)
 			}
-			if err := s.RemoveUser(t.Context(), "eve"); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.RemoveUser(t.Context(), "eve"))
 		},
 		"a stranger": func(t *testing.T, s *Store) {
 			if _, err := s.SaveEntity(t.Context(), chat.Entity{ID: "eve", Names: []string{secret(3)}}); err != nil {
@@ -197,20 +176,12 @@ func TestReplacedIsGoneFromTheFile(t *testing.T) {
 	for name, replace := range map[string]func(t *testing.T, s *Store){
 		"what a run that is tried again had said": func(t *testing.T, s *Store) {
 			acc, err := s.Accept(t.Context(), chat.Message{Place: chat.Room{ID: "room"}, Memory: chat.Memory{ID: "m", Room: "room", Text: "hello"}}, chat.JoinRule{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			run, err := s.Start(t.Context(), acc.Run, "owner")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			failed := answer.Outcome{Status: answer.Failed, Failure: llm.SetAside}
-			if err := s.Finish(t.Context(), run.ID, run.Epoch, failed, chat.Memory{ID: "out", Room: "room", Text: secret(300)}); err != nil {
-				t.Fatal(err)
-			}
-			if err := s.RetryRun(t.Context(), run.ID); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.Finish(t.Context(), run.ID, run.Epoch, failed, chat.Memory{ID: "out", Room: "room", Text: secret(300)}))
+			require.NoError(t, s.RetryRun(t.Context(), run.ID))
 		},
 		"a detail that a person deletes": func(t *testing.T, s *Store) {
 			for _, text := range []string{secret(300), ""} {
@@ -224,9 +195,7 @@ func TestReplacedIsGoneFromTheFile(t *testing.T) {
 			if _, _, err := s.RequestPairing(t.Context(), k, chat.PairingRule{Limit: 9}); err != nil {
 				t.Fatal(err)
 			}
-			if err := s.Approve(t.Context(), chat.Person{ID: "eve", Name: "Eve"}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.Approve(t.Context(), chat.Person{ID: "eve", Name: "Eve"}))
 		},
 		"a request that is over": func(t *testing.T, s *Store) {
 			for id, k := range map[chat.EntityID]chat.PairingRequest{"eve": {Person: chat.Person{Name: secret(300)}, Ends: time.Now()}, "ada": {Person: chat.Person{Name: "Ada"}, Ends: time.Now().Add(time.Hour)}} {
@@ -267,9 +236,7 @@ func TestLogIsEmptiedLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	var n int
-	if err := backup.QueryRow(`SELECT count(*) FROM memories`).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, backup.QueryRow(`SELECT count(*) FROM memories`).Scan(&n))
 	if _, err := s.Clear(t.Context(), "room"); err != nil {
 		t.Fatal(err)
 	}

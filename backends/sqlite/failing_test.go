@@ -12,6 +12,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 // failing makes each statement of the writer fail for which fails returns true. With nil, none fails any more.
@@ -36,9 +37,7 @@ func state(t *testing.T, s *Store) map[string]any {
 	s.cache.clear()
 	all := seen(t, s)
 	runs, err := s.OpenRuns(t.Context(), "a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	all["runs"] = runs
 	return all
 }
@@ -74,9 +73,7 @@ func TestWriteFailsWithEachOfItsStatements(t *testing.T) {
 			var statements []string
 			s := prepared(t)
 			failing(s, func(statement string) bool { statements = append(statements, statement); return false })
-			if err := write(t.Context(), s); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, write(t.Context(), s))
 			failing(s, nil)
 			if len(statements) < 5 || !slices.Contains(statements, "COMMIT") {
 				t.Fatalf(`it makes the statements %q; want at least 5 and them to contain "COMMIT"`, statements)
@@ -173,9 +170,7 @@ func TestSQLiteRollsBackByItself(t *testing.T) {
 func TestReadsThatFailAreErrors(t *testing.T) {
 	for _, used := range []bool{false, true} {
 		s, err := Open(t.Context(), migrated(t, "parley.db"), Options{Readers: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer s.Close()
 		if _, err := s.Accept(t.Context(), message("a", 1), chat.JoinRule{}); err != nil {
 			t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/internal/require"
 	"parley/progressive"
 )
 
@@ -17,15 +18,11 @@ func TestHoldsOutliveTheProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "parley.db")
 		store, err := Open(t.Context(), path, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		told(t, gateOver(t, store), progressive.RetryAfter{Scope: "chat/1", After: 2 * time.Hour})
 		told(t, gateOver(t, store), progressive.RetryAfter{Scope: "chat/2", After: 30 * time.Second})
 		told(t, gateOver(t, store), progressive.BudgetHint{Scope: "chat/3", After: 90 * time.Minute})
-		if err := store.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, store.Close())
 
 		time.Sleep(time.Hour) // the process is down
 		if store, err = Open(t.Context(), path, Options{}); err != nil {
@@ -37,9 +34,7 @@ func TestHoldsOutliveTheProcess(t *testing.T) {
 			opens time.Duration
 		}{{"chat/2", 0}, {"chat/3", 30 * time.Minute}, {"chat/1", time.Hour}} {
 			leave, err := gate.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{tt.scope}, Priority: progressive.PriorityFinal})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			leave(nil)
 			if at := time.Since(begun); at != tt.opens {
 				t.Errorf("%s was open after %v, want %v", tt.scope, at, tt.opens)
@@ -48,18 +43,14 @@ func TestHoldsOutliveTheProcess(t *testing.T) {
 		if ends, err := store.Holds(t.Context()); err != nil || len(ends) != 0 {
 			t.Errorf("holds that are over: %v, %v; want none", ends, err)
 		}
-		if err := store.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, store.Close())
 	})
 }
 
 func gateOver(t *testing.T, store *Store) progressive.Gate {
 	t.Helper()
 	remembering, err := progressive.WithHoldStore(t.Context(), store, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return progressive.NewGate(func(progressive.Scope) progressive.Budget { return progressive.Budget{N: 5, Per: time.Second} }, remembering)
 }
 
@@ -75,19 +66,13 @@ func told(t *testing.T, gate progressive.Gate, err error) {
 
 func TestHoldsOfAClosedStore(t *testing.T) {
 	s := open(t, migrated(t, "parley.db"))
-	if err := s.SaveHold(t.Context(), "chat", time.Now().Add(time.Hour)); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.SaveHold(t.Context(), "chat", time.Now().Add(2*time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.SaveHold(t.Context(), "chat", time.Now().Add(time.Hour)))
+	require.NoError(t, s.SaveHold(t.Context(), "chat", time.Now().Add(2*time.Hour)))
 	ends, err := s.Holds(t.Context())
 	if err != nil || len(ends) != 1 || time.Until(ends["chat"]) < 90*time.Minute {
 		t.Errorf("got %v, %v", ends, err)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	if _, err := s.Holds(t.Context()); !errors.Is(err, ErrClosed) {
 		t.Errorf("reading: %v", err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/require"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
 )
@@ -21,9 +22,7 @@ func TestIntentsWrittenByA661299(t *testing.T) {
 	} {
 		s := openWrittenByA661299(t)
 		run, err := s.Run(t.Context(), id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if len(run.Shown) != 1 || run.Shown[0] != (chat.Shown{Part: 0}) {
 			t.Errorf("%s: the journal holds %+v", id, run.Shown)
 		}

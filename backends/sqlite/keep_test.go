@@ -7,6 +7,7 @@ import (
 
 	"parley/core/chat"
 	"parley/core/storage/storagetest"
+	"parley/internal/require"
 )
 
 func TestKeep(t *testing.T) {
@@ -20,17 +21,13 @@ func TestKeep(t *testing.T) {
 	}
 	wants("")
 	for _, value := range []string{"one", "two"} {
-		if err := s.Keep(t.Context(), "telegram/1", value); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Keep(t.Context(), "telegram/1", value))
 		wants(value)
 	}
 	if err := s.Keep(t.Context(), "telegram/1", "\xff"); err == nil {
 		t.Error("Keep stored invalid UTF-8; want an error")
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	s = open(t, path)
 	wants("two")
 }
@@ -50,9 +47,7 @@ func TestWhatIsKnownIsNotWritten(t *testing.T) {
 	}
 	changes := func() (n int) {
 		t.Helper()
-		if err := s.writer.QueryRow(`SELECT total_changes()`).Scan(&n); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.writer.QueryRow(`SELECT total_changes()`).Scan(&n))
 		return n
 	}
 	save()

@@ -14,6 +14,7 @@ import (
 
 	"parley/backends/record"
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 // childEnv is the path of the database of a child process, which is this test binary again.
@@ -64,12 +65,8 @@ func startChild(t *testing.T, path string) child {
 	cmd.Env = append(os.Environ(), childEnv+"="+path)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
 	return child{cmd, bufio.NewScanner(out)}
 }
 
@@ -84,9 +81,7 @@ func (c child) accepts(n int) (ids []chat.MemoryID) {
 // kill ends the process as kill -9 does, and returns what it still had said.
 func (c child) kill(t *testing.T) []chat.MemoryID {
 	t.Helper()
-	if err := c.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.cmd.Process.Kill())
 	rest := c.accepts(-1)
 	if err := c.cmd.Wait(); err == nil {
 		t.Error("the child ended by itself; want it killed by the test")
@@ -114,9 +109,7 @@ func TestKilledProcessLosesNothing(t *testing.T) {
 		if err != nil || run.Epoch != 2 {
 			t.Errorf("the run of a dead process was started as %+v: %v", run, err)
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Close())
 	}
 }
 
@@ -134,15 +127,11 @@ func TestOneStoreOwnsTheFile(t *testing.T) {
 	dir := t.TempDir()
 	path, other := filepath.Join(dir, "parley.db"), filepath.Join(dir, "other.db")
 	s := open(t, path)
-	if err := os.Symlink(path, other); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Symlink(path, other))
 	for _, name := range []string{path, filepath.Join(dir, ".", "x", "..", "parley.db"), other} {
 		wantInUse(t, name, fmt.Sprintf("process %d on ", os.Getpid()))
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	open(t, path)
 }
 

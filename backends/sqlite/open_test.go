@@ -15,15 +15,14 @@ import (
 	"parley/backends/record"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/require"
 	"parley/internal/version"
 )
 
 func TestOpenSaysWhatIsWrong(t *testing.T) {
 	dir := t.TempDir()
 	notADatabase := filepath.Join(dir, "notes.txt")
-	if err := os.WriteFile(notADatabase, []byte(strings.Repeat("these are notes\n", 100)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(notADatabase, []byte(strings.Repeat("these are notes\n", 100)), 0o600))
 	for path, want := range map[string]string{
 		filepath.Join(dir, "no", "parley.db"): "the directory " + filepath.Join(dir, "no") + " does not exist",
 		dir:                                   "is a directory",
@@ -51,9 +50,7 @@ func TestOpenRefusesNewerTables(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	for range 2 { // the second one would find it in use, if the first had kept it
 		_, err := Open(t.Context(), path, Options{})
 		if err == nil || !strings.Contains(err.Error(), "version 99999") || !strings.Contains(err.Error(), "newer version of the gateway") ||
@@ -66,14 +63,10 @@ func TestOpenRefusesNewerTables(t *testing.T) {
 // Each migration records the oldest release that can use its tables, so that earlier programs can name it.
 func TestMigrationsRecordTheirRelease(t *testing.T) {
 	all, err := fs.Glob(migrations, "migrations/*.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, name := range all[slices.Index(all, "migrations/00045_release.sql"):] {
 		text, err := fs.ReadFile(migrations, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if !strings.Contains(string(text), "\nUPDATE identity SET release = '") {
 			t.Errorf("%s does not record the oldest release that can use the tables: add UPDATE identity SET release = '%s';", name, version.Release)
 		}
@@ -131,9 +124,7 @@ func TestConnectionsAreSafe(t *testing.T) {
 func TestFileIsPrivate(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, filepath.Join(dir, "parley.db"))
-	if err := s.SaveRoom(t.Context(), chat.Room{ID: "room"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.SaveRoom(t.Context(), chat.Room{ID: "room"}))
 	files, err := os.ReadDir(dir)
 	if err != nil || len(files) != 4 { // the database, its log, the index of that, the lock
 		t.Fatal(files, err)
@@ -152,12 +143,8 @@ func TestDiskFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	var size, unlimited int
-	if err := s.writer.QueryRow(`PRAGMA page_count`).Scan(&size); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.writer.QueryRow(`PRAGMA max_page_count`).Scan(&unlimited); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.writer.QueryRow(`PRAGMA page_count`).Scan(&size))
+	require.NoError(t, s.writer.QueryRow(`PRAGMA max_page_count`).Scan(&unlimited))
 	limit(t, s, size)
 	long := message("room", 2)
 	long.Text = strings.Repeat("long ", 10_000)
@@ -216,9 +203,7 @@ func TestAcceptRefuses(t *testing.T) {
 func openRunOf(t *testing.T, s *Store, room chat.RoomID) chat.RunID {
 	t.Helper()
 	acc, err := s.Accept(t.Context(), message(room, 1), chat.JoinRule{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return acc.Run
 }
 
@@ -227,9 +212,7 @@ func TestAfterClose(t *testing.T) {
 	if err := s.Ping(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	ctx := t.Context()
 	for name, err := range map[string]error{
 		"Ping":       s.Ping(ctx),
@@ -295,9 +278,7 @@ func TestQueriesReadOnlyWhatTheyReturn(t *testing.T) {
 		selectDirectRooms:             "SEARCH memories USING COVERING INDEX memories_by_author (author=? AND room>?)",
 	} {
 		rows, err := s.writer.Query(`EXPLAIN QUERY PLAN `+query, make([]any, 9)...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		plan, err := collect(rows, func(r record.Row) (step string, err error) {
 			var id, parent, unused int
 			return step, r.Scan(&id, &parent, &unused, &step)
@@ -315,9 +296,7 @@ func TestIDStaysWithTheFile(t *testing.T) {
 	dir := t.TempDir()
 	id := func(name string) string {
 		s, err := Open(t.Context(), filepath.Join(dir, name), Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer s.Close()
 		return s.ID()
 	}

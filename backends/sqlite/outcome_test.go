@@ -6,6 +6,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/internal/require"
 )
 
 // A process of an earlier version, beside or instead of this one, reopens a run and ends it without its usage: that of the earlier end does not
@@ -14,13 +15,9 @@ func TestUsageOfAnEarlierEnd(t *testing.T) {
 	s := open(t, migrated(t, "parley.db"))
 	m := chat.Message{Memory: chat.Memory{ID: "m", Room: "room"}, Place: chat.Room{ID: "room"}}
 	acc, err := s.Accept(t.Context(), m, chat.JoinRule{Kind: chat.RunReply})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	usage := llm.UsageSum{Calls: 1}
-	if err := s.Finish(t.Context(), acc.Run, 0, answer.Outcome{Status: answer.Completed, Usage: &usage}, chat.Memory{}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Finish(t.Context(), acc.Run, 0, answer.Outcome{Status: answer.Completed, Usage: &usage}, chat.Memory{}))
 	for _, want := range []bool{true, false} {
 		run, err := s.Run(t.Context(), acc.Run)
 		if err != nil || (run.Outcome.Usage != nil) != want {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 // DI-13, IN-18: a run that the version before was working on counts one death, others none, and all can be started.
@@ -32,27 +33,19 @@ func TestDeathsOutliveTheStore(t *testing.T) {
 	var runs []chat.RunID
 	for n := range 2 {
 		acc, err := s.Accept(t.Context(), message("room", n), chat.JoinRule{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		runs = append(runs, acc.Run)
 	}
 	for life, want := range []int{0, 1, 1, 2} {
 		owner := string(rune('a' + life))
-		if err := s.RenewLease(t.Context(), owner, time.Now().Add(time.Hour)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.RenewLease(t.Context(), owner, time.Now().Add(time.Hour)))
 		if run, err := s.Start(t.Context(), runs[0], owner); err != nil || run.Deaths != want {
 			t.Fatalf("in life %d it is %+v, %v; want %d deaths", life, run, err, want)
 		}
 		if life == 1 {
-			if err := s.Leave(t.Context(), owner); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.Leave(t.Context(), owner))
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Close())
 		s = open(t, path)
 	}
 	open, err := s.OpenRuns(t.Context(), "room")

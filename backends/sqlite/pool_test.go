@@ -6,14 +6,13 @@ import (
 	"testing"
 
 	"parley/internal/contain"
+	"parley/internal/require"
 )
 
 // A read that panics fails alone: the connection ends the statement that was being read, and serves the next.
 func TestReadPanics(t *testing.T) {
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "p.db"), Options{Readers: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	const query = `WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n LIMIT 9) SELECT n FROM n`
 	var first *statement
 	err = s.read(t.Context(), func(c *conn) error {

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"parley/internal/require"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,32 +17,20 @@ var update = flag.Bool("update", false, "make schema.sql from the migrations")
 // TestSchemaIsThatOfTheMigrations compares what a new file gets with what the migrations make one by one.
 func TestSchemaIsThatOfTheMigrations(t *testing.T) {
 	version, err := schemaVersion()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if *update {
 		all, err := versions()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		version = all[len(all)-1]
-		if err := os.WriteFile("schema.sql", []byte(script(t, migratedTo(t, version), version)), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile("schema.sql", []byte(script(t, migratedTo(t, version), version)), 0o644))
 		return
 	}
 	path := filepath.Join(t.TempDir(), "new.db")
-	if err := touch(path); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, touch(path))
 	made, err := dial(path, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = made.Close() })
-	if err := create(t.Context(), made); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, create(t.Context(), made))
 	by := migratedTo(t, version)
 	if diff := cmp.Diff(script(t, by, version), script(t, made, version)); diff != "" {
 		t.Errorf("schema.sql differs from the migrations (go test ./backends/sqlite -run TestSchema -update): %s; want none", diff)
@@ -51,9 +40,7 @@ func TestSchemaIsThatOfTheMigrations(t *testing.T) {
 	}
 	const applied = `SELECT group_concat(version_id || ' ' || is_applied) FROM goose_db_version`
 	var want, got string
-	if err := by.QueryRow(applied).Scan(&want); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, by.QueryRow(applied).Scan(&want))
 	if err := made.QueryRow(applied).Scan(&got); err != nil || got != want {
 		t.Errorf("%q are applied, %v; want %q", got, err, want)
 	}
@@ -73,27 +60,17 @@ func TestNewFileIsMigratedFurther(t *testing.T) {
 func migratedTo(t *testing.T, version int) *conn {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "migrated.db")
-	if err := touch(path); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, touch(path))
 	db, err := connect(path, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p, err := steps(db)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := p.UpTo(t.Context(), int64(version)); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, db.Close())
 	c, err := dial(path, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }
@@ -105,19 +82,13 @@ func script(t *testing.T, db *conn, version int) string {
 	fmt.Fprintf(&b, "-- version %d\n-- Made from the migrations by go test ./backends/sqlite -run TestSchema -update. Don't edit it.\n\n", version)
 	rows, err := db.Query(`SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'memory\_words\__%' ESCAPE '\' OR name IN ('memory_words_until', 'memory_words_go')
 		ORDER BY type = 'table' DESC, type = 'index' DESC, name`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for rows.Next() {
 		var sql string
-		if err := rows.Scan(&sql); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, rows.Scan(&sql))
 		b.WriteString(sql + ";\n\n")
 	}
-	if err := rows.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, rows.Close())
 	b.WriteString(firstRows)
 	return b.String()
 }
@@ -132,21 +103,15 @@ INSERT INTO memory_words_until (seq) VALUES (0);
 func rowsIn(t *testing.T, db *conn) map[string]int {
 	t.Helper()
 	rows, err := db.Query(`SELECT name FROM sqlite_schema WHERE type = 'table'`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	all := map[string]int{}
 	for rows.Next() {
 		var name string
-		if err := rows.Scan(&name); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, rows.Scan(&name))
 		if all[name], err = count(t.Context(), db, fmt.Sprintf(`SELECT count(*) FROM %q`, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := rows.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, rows.Close())
 	return all
 }

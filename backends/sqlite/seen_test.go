@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 // DI-13: a picture that an earlier version has described keeps its words, and counts as one that no model was shown.
@@ -15,9 +16,7 @@ func TestPictureOfA661299(t *testing.T) {
 		t.Fatalf("it is %+v, %v", m, err)
 	}
 	m.Files[0].Seen = "question"
-	if err := s.Revise(t.Context(), m.ID, m.Text, m.Files); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Revise(t.Context(), m.ID, m.Text, m.Files))
 	if again, err := s.Memory(t.Context(), "look"); err != nil || again.Files[0] != m.Files[0] {
 		t.Errorf("then it is %+v, %v", again, err)
 	}

@@ -12,6 +12,7 @@ import (
 	native "zombiezen.com/go/sqlite"
 
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 // What a cleared room leaves is free for others: the pages of its messages, words and vectors are used again, so the file doesn't grow.
@@ -25,9 +26,7 @@ func TestDeletionFreesSpace(t *testing.T) {
 			}
 			return tx.QueryRowContext(ctx, `PRAGMA freelist_count`).Scan(&free)
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return all, free
 	}
 	begun := time.Now().Add(-time.Minute)
@@ -52,9 +51,7 @@ func TestDeletionFreesSpace(t *testing.T) {
 			vector[n] = 1
 			vectors = append(vectors, chat.Vector{Ticket: w.Ticket, Vector: vector})
 		}
-		if err := s.SaveVectors(t.Context(), "model", vectors); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.SaveVectors(t.Context(), "model", vectors))
 	}
 	fill("first")
 	most, _ := pages()
@@ -97,9 +94,7 @@ func TestDeletionReturnsSpace(t *testing.T) {
 			}
 		}
 		info, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return info.Size()
 	}
 	before := upkeep()
@@ -109,9 +104,7 @@ func TestDeletionReturnsSpace(t *testing.T) {
 	if after := upkeep(); after > before/2 {
 		t.Errorf("the file has %d bytes after the deletion; it had %d", after, before)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	backup := filepath.Join(t.TempDir(), "backup.db")
 	err := onceIn(t.Context(), path, func(c *conn) error {
 		c.db.Limit(native.LimitAttached, 1) // which VACUUM needs
@@ -122,9 +115,7 @@ func TestDeletionReturnsSpace(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := Backup(t.Context(), path, backup); err != nil {
 		t.Fatal(err)
 	}
@@ -135,8 +126,6 @@ func TestDeletionReturnsSpace(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 }

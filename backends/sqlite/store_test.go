@@ -9,14 +9,13 @@ import (
 
 	"parley/core/storage"
 	"parley/core/storage/storagetest"
+	"parley/internal/require"
 )
 
 func open(t testing.TB, path string) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), path, Options{Audit: func(err error) { t.Error(err) }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -47,13 +46,9 @@ var empty = sync.OnceValues(func() ([]byte, error) {
 func migrated(t testing.TB, name string) string {
 	t.Helper()
 	file, err := empty()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, file, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, file, 0o600))
 	return path
 }
 
@@ -67,9 +62,7 @@ func TestStore(t *testing.T) {
 			return s
 		},
 		Reopen: func(t *testing.T, s storage.Store) storage.Store {
-			if err := s.(*Store).Close(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.(*Store).Close())
 			again := open(t, paths[s])
 			paths[again] = paths[s]
 			return again
@@ -93,9 +86,7 @@ func TestOldTotals(t *testing.T) {
 			cached = 9223372036854775807, output = 9223372036854775807, unpriced = 9223372036854775807`)
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	})
 }
 
@@ -106,8 +97,6 @@ func TestDamagedVectors(t *testing.T) {
 			_, err := tx.ExecContext(ctx, `UPDATE memory_vectors SET vector = ? WHERE length(vector) > 0`, vector)
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	})
 }

@@ -12,20 +12,17 @@ import (
 	native "zombiezen.com/go/sqlite"
 
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 // DI-16: while the disk is full nothing is accepted and the store says so; with space it goes on as before.
 func TestStoreSaysThatTheDiskIsFull(t *testing.T) {
 	s := open(t, migrated(t, "parley.db"))
 	var pages int
-	if err := s.writer.QueryRow(`PRAGMA page_count`).Scan(&pages); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.writer.QueryRow(`PRAGMA page_count`).Scan(&pages))
 	limit := func(n int) {
 		t.Helper()
-		if err := s.writer.QueryRow(fmt.Sprintf(`PRAGMA max_page_count = %d`, n)).Scan(new(int)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.writer.QueryRow(fmt.Sprintf(`PRAGMA max_page_count = %d`, n)).Scan(new(int)))
 	}
 	limit(pages)
 	large := message("room", 1)
@@ -52,19 +49,13 @@ func TestStoreSaysThatTheDiskIsFull(t *testing.T) {
 func TestStoreSaysThatTheFileIsLocked(t *testing.T) {
 	path, o := migrated(t, "parley.db"), Options{BusyTimeout: time.Millisecond}
 	s, err := Open(t.Context(), path, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer s.Close()
 	upgrade, err := connect(path, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer upgrade.Close()
 	other, err := dial(path, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer other.Close()
 	write := func() map[string]error {
 		_, upgraded := upgrade.ExecContext(t.Context(), `DELETE FROM memories`)

@@ -11,6 +11,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/internal/require"
 	"parley/internal/search"
 )
 
@@ -18,14 +19,10 @@ import (
 func goBack(t *testing.T, path string, version int64, fill ...string) {
 	t.Helper()
 	db, err := connect(path, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	p, err := steps(db)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := p.DownTo(t.Context(), version); err != nil {
 		t.Fatal(err)
 	}
@@ -42,16 +39,10 @@ func TestPicturesBecomeFiles(t *testing.T) {
 	s := open(t, path)
 	in := chat.Message{Memory: chat.Memory{ID: "in", Room: "room", Author: "ada", Text: "draw", At: time.Now()}, Place: chat.Room{ID: "room"}}
 	acc, err := s.Accept(t.Context(), in, chat.JoinRule{Kind: chat.RunReply})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	q := chat.Question{ID: "q", Run: acc.Run, Room: "room", Options: []string{"Yes"}, Expires: time.Now().Add(time.Hour).UTC(), Handler: "c"}
-	if err := s.Ask(t.Context(), q); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Ask(t.Context(), q))
+	require.NoError(t, s.Close())
 	calls := `{"calls":[{"id":"a","name":"LOOK","stage":"end"},{"id":"b","name":"PAINT","stage":"end","images":["0","1"],"at":3}]}`
 	goBack(t, path, 12,
 		`INSERT INTO pictures (run, n, type, data) VALUES ('room#1', 0, 'image/png', CAST('one' AS BLOB)), ('room#1', 1, 'image/gif', CAST('three' AS BLOB))`,
@@ -60,13 +51,9 @@ func TestPicturesBecomeFiles(t *testing.T) {
 		`UPDATE runs SET verdict = json_set('`+calls+`', '$.text', 'Look!', '$.outcome', json('{"status":"completed"}')) WHERE id = 'room#1'`)
 	s = open(t, path)
 	m, err := s.Memory(t.Context(), "room#1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	run, err := s.Run(t.Context(), acc.Run)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want := []answer.PastCall{
 		{ID: "a", Tool: answer.Tool{Name: "LOOK", Stage: answer.StageEnd}},
 		{ID: "b", Tool: answer.Tool{Name: "PAINT", Stage: answer.StageEnd}, At: 3,
@@ -85,9 +72,7 @@ func TestPicturesBecomeFiles(t *testing.T) {
 	if got, err := s.QuestionOf(t.Context(), acc.Run); err != nil || fmt.Sprint(got) != fmt.Sprint(q) {
 		t.Errorf("the question is %+v, %v", got, err)
 	}
-	if err := s.Forget(t.Context(), "in"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Forget(t.Context(), "in"))
 	if b, err := s.File(t.Context(), acc.Run, 0); err == nil {
 		t.Errorf("the answer is forgotten, and there is %+v", b)
 	}
@@ -102,9 +87,7 @@ func TestKnownAfterUpgrade(t *testing.T) {
 	}
 	for id, want := range arrived {
 		m, err := s.Memory(t.Context(), id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if acc, err := s.Known(t.Context(), m); err != nil || acc != want {
 			t.Errorf("%s is known as %+v, %v; want %+v", id, acc, err, want)
 		}
@@ -166,9 +149,7 @@ func TestWordsAreMadeAgainAfterUpgrade(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	goBack(t, path, 41,
 		`INSERT INTO memory_words (rowid, room, words) SELECT seq, 'room', 'the keys are in the drawer' FROM memories WHERE id = 'm0'`,
 		`UPDATE memory_words_until SET seq = (SELECT max(seq) FROM memories)`)

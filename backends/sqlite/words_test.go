@@ -12,6 +12,7 @@ import (
 
 	"parley/backends/record"
 	"parley/core/chat"
+	"parley/internal/require"
 	"parley/internal/search"
 )
 
@@ -31,9 +32,7 @@ func TestForgottenWordsAreGone(t *testing.T) {
 	held := func(word string) (n int) {
 		for _, name := range []string{path, path + "-wal"} {
 			data, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			n += bytes.Count(data, []byte(word))
 		}
 		return n
@@ -41,12 +40,8 @@ func TestForgottenWordsAreGone(t *testing.T) {
 	if held("zanzibarine") == 0 || held("quetzalling") == 0 {
 		t.Fatal("the index does not hold the words before they are deleted; want both")
 	}
-	if err := s.Forget(t.Context(), "a"); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Revise(t.Context(), "b", "nothing", nil); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Forget(t.Context(), "a"))
+	require.NoError(t, s.Revise(t.Context(), "b", "nothing", nil))
 	for more := true; more; {
 		var err error
 		if more, err = s.Expire(t.Context(), chat.Expiry{}); err != nil {
@@ -85,9 +80,7 @@ func TestRoomsWithOneHash(t *testing.T) {
 		_, err := tx.ExecContext(ctx, `UPDATE memory_words SET room = ? WHERE room = ?`, record.RoomWord("room"), record.RoomWord("other"))
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	found, err := s.FindWords(t.Context(), chat.Search{Room: "room", Before: chat.MemoryID(fmt.Sprint("room", many-1)), Words: search.Question("many secrets"), Limit: 3})
 	if err != nil || len(found) != 3 {
 		t.Fatalf("found %v, %v; want 3", found, err)

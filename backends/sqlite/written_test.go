@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 //go:embed testdata/a661299.sql
@@ -17,17 +18,13 @@ func openWrittenByA661299(t *testing.T, extra ...string) *Store {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "parley.db")
 	db, err := connect(path, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, statement := range append([]string{writtenByA661299}, extra...) {
 		if _, err := db.Exec(statement); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, db.Close())
 	return open(t, path)
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"parley/backends/sqlite"
 	"parley/core/chat"
+	"parley/internal/require"
 	"parley/internal/search"
 )
 
@@ -40,9 +41,7 @@ func open(b *testing.B) *filling {
 
 func must(b *testing.B, err error) {
 	b.Helper()
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 }
 
 // text returns n words, which are as frequent as in a language: the nth is said 1/n as often as the first.

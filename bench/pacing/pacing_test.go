@@ -15,6 +15,7 @@ import (
 	"parley/config/configtest"
 	"parley/connectors/telegram"
 	"parley/core/answer"
+	"parley/internal/require"
 	"parley/progressive"
 )
 
@@ -219,9 +220,7 @@ func TestPacing(t *testing.T) {
 			words = append(words, ask(t, i)...)
 		}
 		old, err := os.ReadFile(pagePath)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		write(t, pagePath, page(t, string(old), all, words))
 		write(t, "../../docs/engineering/pacing.svg", plot(all))
 	}
@@ -229,7 +228,5 @@ func TestPacing(t *testing.T) {
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 }

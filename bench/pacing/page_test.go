@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"parley/internal/require"
 	"strings"
 	"testing"
 )
@@ -46,9 +47,7 @@ func withRows(t *testing.T, page, header, rows string) string {
 // TestPageHasTheTables checks that -update can find its tables.
 func TestPageHasTheTables(t *testing.T) {
 	old, err := os.ReadFile(pagePath)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if got := page(t, string(old), nil, nil); strings.Count(got, "\n") >= strings.Count(string(old), "\n") {
 		t.Error("replacing the tables by empty ones left all lines; want fewer")
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -18,9 +19,7 @@ func TestMeasure(t *testing.T) {
 		concepts = append(concepts, name)
 	}
 	var out strings.Builder
-	if err := measure(t.Context(), concepts, &out); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, measure(t.Context(), concepts, &out))
 	for _, want := range []string{`400 texts .* 31 dimensions`, `the same words +words +\d+ .*both 100`, `other words +words +\d\d +meaning 100`} {
 		if !regexp.MustCompile(want).MatchString(out.String()) {
 			t.Errorf("it prints no %s:\n%s", want, out.String())

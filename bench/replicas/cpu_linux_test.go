@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"os"
+	"parley/internal/require"
 	"strings"
 	"testing"
 	"time"
@@ -11,14 +12,10 @@ import (
 // The CPU time of a process is read as the kernel counts it.
 func TestUsed(t *testing.T) {
 	before, err := used(os.Getpid(), true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for begun := time.Now(); time.Since(begun) < 10*time.Second; {
 		now, err := used(os.Getpid(), true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if now > before {
 			return
 		}

@@ -7,6 +7,7 @@ import (
 	"parley/connectors"
 	"parley/connectors/connectortest"
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 // bare is an intake without a Discord.
@@ -68,9 +69,7 @@ func TestWelcomeMessageAnnouncesMember(t *testing.T) {
 			return chat.Accepted{}, nil
 		})
 		m, err := parseMessage([]byte(raw))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		q.take(m)
 		q.close()
 		if got != want {

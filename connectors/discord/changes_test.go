@@ -5,6 +5,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 // changes are what was handed in beside messages and commands.
@@ -54,9 +55,7 @@ func TestOwnEdits(t *testing.T) {
 		w.settle()
 		s := w.open()
 		id, err := s.Post(w.Context(), s.Render(answer.View{Segments: []answer.Segment{{Text: "one"}}})[0], "n")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		w.fake.UserEdit(id, "two")
 		if all := w.changes(); len(all) != 0 {
 			t.Errorf("handed in %+v; want none", all)

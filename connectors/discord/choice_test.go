@@ -10,6 +10,7 @@ import (
 	"parley/connectors/discord/discordfake"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/require"
 	"parley/progressive"
 )
 
@@ -20,21 +21,15 @@ func TestButtons(t *testing.T) {
 	withBot(t, func(w *botHarness) {
 		s := w.askedSink()
 		id, err := s.Post(w.Context(), progressive.Part{Text: "Which?", Offer: offer}, "run/0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got := w.fake.Messages(w.channel)[1].Buttons(); len(got) != 6 || got[5].Label != "6" || got[5].ID != offer.ID+":5" {
 			t.Errorf("buttons %+v", got)
 		}
-		if err := w.edit(s, id, "Which? 6."); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, w.edit(s, id, "Which? 6."))
 		if got := w.fake.Messages(w.channel)[1].Buttons(); len(got) != 0 {
 			t.Errorf("buttons %+v; want none", got)
 		}
-		if err := s.(progressive.Editor).Edit(w.Context(), id, progressive.Part{Text: "Which? 6.", Offer: offer}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.(progressive.Editor).Edit(w.Context(), id, progressive.Part{Text: "Which? 6.", Offer: offer}))
 		if got := w.fake.Messages(w.channel)[1].Buttons(); len(got) != 6 {
 			t.Errorf("buttons %+v; want 6", got)
 		}

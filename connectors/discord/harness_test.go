@@ -16,6 +16,7 @@ import (
 	"parley/connectors/discord"
 	"parley/connectors/discord/discordfake"
 	"parley/core/chat"
+	"parley/internal/require"
 	"parley/progressive"
 	"parley/sim"
 )
@@ -48,9 +49,7 @@ type botHarness struct {
 
 func loadSpec(t *testing.T) *discordfake.Spec {
 	spec, err := discordfake.SharedSpec()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if spec == nil {
 		t.Log("PARLEY_SPECS IS NOT SET: requests are not compared with Discord's description of its API")
 	}
@@ -69,9 +68,7 @@ func withBot(t *testing.T, tell func(w *botHarness), opts ...discordfake.Option)
 		w.guild = w.fake.AddGuild("guild")
 		w.channel, w.ann = w.fake.AddChannel(w.guild, "general"), w.fake.AddUser("ann")
 		l, err := w.net.Listen("tcp", "discord.test:80")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		served := make(chan error, 1)
 		go func() { served <- w.fake.Serve(l) }()
 		w.kept = map[string]string{}
@@ -262,9 +259,7 @@ func (w *botHarness) open() progressive.Sink {
 func (w *botHarness) openAt(a chat.Address) progressive.Sink {
 	w.Helper()
 	s, err := w.bot.Open(w.Context(), a)
-	if err != nil {
-		w.Fatal(err)
-	}
+	require.NoError(w, err)
 	return s
 }
 

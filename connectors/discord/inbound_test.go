@@ -11,6 +11,7 @@ import (
 
 	"parley/core/chat"
 	"parley/internal/golden"
+	"parley/internal/require"
 )
 
 const us = "900000000000000001"
@@ -91,9 +92,7 @@ func TestInbound(t *testing.T) {
 
 func inboundOf(t *testing.T, raw []byte, p place) string {
 	m, err := parseMessage(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if !m.concerns(us) {
 		return "ignored"
 	}
@@ -109,13 +108,9 @@ func inboundOf(t *testing.T, raw []byte, p place) string {
 	if raw, err = json.Marshal(in); err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(raw, &fields); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(raw, &fields))
 	out, err := json.MarshalIndent(filled(fields), "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(out)
 }
 
@@ -228,9 +223,7 @@ func TestMalformedChanges(t *testing.T) {
 		`{"type":3,"channel_id":"2","data":{"custom_id":"q:1"},"user":"bob"}`:                                                      false,
 	} {
 		var i interaction
-		if err := decode([]byte(raw), &i); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, decode([]byte(raw), &i))
 		if _, ok := i.choice(); ok != want {
 			t.Errorf("%s: %v; want %v", raw, ok, want)
 		}
@@ -256,9 +249,7 @@ func TestRender(t *testing.T) {
 	}
 	for _, f := range files {
 		text, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var b strings.Builder
 		for _, p := range rendered(string(text)) {
 			b.WriteString("---- part\n" + p.Text + "\n")

@@ -2,6 +2,7 @@ package discord_test
 
 import (
 	"net/url"
+	"parley/internal/require"
 	"regexp"
 	"testing"
 )
@@ -16,9 +17,7 @@ func TestInvitationIsLogged(t *testing.T) {
 			t.Fatalf("no link in %s", w.log.String())
 		}
 		link, err := url.Parse(found[1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		q := link.Query()
 		if q.Get("client_id") == "" || q.Get("scope") != "bot" || q.Get("permissions") == "" || q.Get("permissions") == "0" {
 			t.Errorf("the link is %s", link)

@@ -12,6 +12,7 @@ import (
 	"parley/connectors/discord"
 	"parley/connectors/discord/discordfake"
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 // On real sockets: hear a question, answer it, and leave.
@@ -19,9 +20,7 @@ func TestLoopback(t *testing.T) {
 	fake := discordfake.New(discordfake.WithToken(token), discordfake.WithSpec(loadSpec(t)))
 	channel, ann := fake.AddChannel(fake.AddGuild("guild"), "general"), fake.AddUser("ann")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	served := make(chan error, 1)
 	go func() { served <- fake.Serve(l) }()
 	bot := discord.New(discord.Config{Token: token, APIURL: "http://" + l.Addr().String()}, connectortest.Deps(nil))
@@ -41,9 +40,7 @@ func TestLoopback(t *testing.T) {
 		t.Errorf("heard %+v", m)
 	}
 	s, err := bot.Open(ctx, m.Address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := s.Post(ctx, part("answer"), "n"); err != nil {
 		t.Error(err)
 	}

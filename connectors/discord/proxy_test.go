@@ -15,6 +15,7 @@ import (
 	"parley/connectors/discord"
 	"parley/connectors/discord/discordfake"
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 // behindProxy is set in the process whose only way to Discord is a proxy.
@@ -130,9 +131,7 @@ func (p *recordingProxy) tunnel(w http.ResponseWriter) {
 func listen(t *testing.T, h http.Handler) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	server := &http.Server{Handler: h}
 	go func() { _ = server.Serve(l) }()
 	t.Cleanup(func() { _ = server.Close() })

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/connectors/discord/discordfake"
+	"parley/internal/require"
 )
 
 // DR-29: a session that can't be resumed is given up after two failures, or after one without an answer in time, and the bot
@@ -24,9 +25,7 @@ func TestResumeIsGivenUp(t *testing.T) {
 		"address that never answers": {
 			func(w *botHarness) {
 				l, err := w.net.Listen("tcp", "silent.test:80")
-				if err != nil {
-					w.Fatal(err)
-				}
+				require.NoError(w, err)
 				w.Cleanup(func() { _ = l.Close() })
 				w.fake.SetResumeURL("ws://silent.test:80")
 			},

@@ -14,6 +14,7 @@ import (
 	"parley/connectors/discord"
 	"parley/connectors/discord/discordfake"
 	"parley/core/chat"
+	"parley/internal/require"
 	"parley/progressive"
 )
 
@@ -33,9 +34,7 @@ func (w *botHarness) askedSink() progressive.Sink {
 func (w *botHarness) post(s progressive.Sink, text, nonce string) string {
 	w.Helper()
 	id, err := s.Post(w.Context(), part(text), nonce)
-	if err != nil {
-		w.Fatal(err)
-	}
+	require.NoError(w, err)
 	return id
 }
 
@@ -61,9 +60,7 @@ func TestSink(t *testing.T) {
 	withBot(t, func(w *botHarness) {
 		s := w.askedSink()
 		id, err := s.Post(w.Context(), progressive.Part{Text: "an answer", ReplyTo: true}, "run/0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if err := w.edit(s, id, "a longer answer"); err != nil {
 			t.Error(err)
 		}
@@ -275,9 +272,7 @@ func TestBucketOfReplyIsReported(t *testing.T) {
 		s := w.askedSink()
 		id := w.post(s, "one", "1")
 		for left := 1; left >= 0; left-- {
-			if err := w.edit(s, id, fmt.Sprint("left ", left)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, w.edit(s, id, fmt.Sprint("left ", left)))
 			l, ok := s.(progressive.BudgetReporter).BudgetHint()
 			if !ok || l.Left != left || l.After < 9*time.Second || l.After > 10*time.Second || !slices.Contains(s.Scopes(progressive.Edit), l.Scope) {
 				t.Errorf("learned %+v, %v", l, ok)

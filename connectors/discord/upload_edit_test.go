@@ -10,6 +10,7 @@ import (
 
 	"parley/connectors/discord/discordfake"
 	"parley/core/llm"
+	"parley/internal/require"
 	"parley/progressive"
 )
 
@@ -21,9 +22,7 @@ func filePart(name, kind, data string) progressive.Part {
 func (w *botHarness) showsFile(s progressive.Sink) (id string) {
 	w.Helper()
 	id, err := s.Post(w.Context(), filePart("one.png", "image/png", "1"), "run/files.1/0")
-	if err != nil {
-		w.Fatal(err)
-	}
+	require.NoError(w, err)
 	return id
 }
 
@@ -73,13 +72,9 @@ func TestFileNamesEndNoHeader(t *testing.T) {
 		s := w.askedSink()
 		evil := filePart("a\"; name=\"b\r\nX-Evil: 1\r\n\r\nпривет😀.png", "image/png\r\nX-Evil: 1", "1")
 		id, err := s.Post(w.Context(), evil, "run/files.1/0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		evil.File.Name, evil.File.Type = "b"+evil.File.Name, ""
-		if err := w.replace(s, id, evil); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, w.replace(s, id, evil))
 		a := w.fake.Messages(w.channel)[1].Attachments[0]
 		if a.Filename != "ba_; name=_b__X-Evil: 1____привет😀.png" || a.ContentType != "application/octet-stream" || string(a.Data) != "1" {
 			t.Errorf("shown %+v", a)

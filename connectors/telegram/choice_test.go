@@ -8,6 +8,7 @@ import (
 	"parley/connectors/telegram/telegramfake"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/require"
 	"parley/progressive"
 )
 
@@ -21,16 +22,12 @@ func TestButtons(t *testing.T) {
 		v.Choices, v.Outcome = offer, answer.Outcome{Status: answer.Completed, Offer: offer}
 		parts := s.Render(v)
 		id, err := s.Post(t.Context(), parts[0], "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		want := []telegramfake.Button{{Text: "Yes", Data: offer.ID + ":0"}, {Text: "No", Data: offer.ID + ":1"}}
 		if got := r.Messages(chat)[0].Buttons(); len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
 			t.Errorf("buttons %+v", got)
 		}
-		if err := s.Edit(t.Context(), id, progressive.Part{Plain: "Let Eve in? Yes."}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Edit(t.Context(), id, progressive.Part{Plain: "Let Eve in? Yes."}))
 		if got := r.Messages(chat)[0].Buttons(); len(got) != 0 {
 			t.Errorf("buttons %+v; want none", got)
 		}

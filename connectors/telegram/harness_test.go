@@ -15,6 +15,7 @@ import (
 	"parley/connectors/telegram/telegramfake"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/require"
 	"parley/internal/sections"
 	"parley/progressive"
 	"parley/sim"
@@ -36,16 +37,12 @@ type botHarness struct {
 func withBot(t *testing.T, f func(*testing.T, *botHarness), opts ...telegramfake.Option) {
 	t.Helper()
 	spec, err := telegramfake.SharedSpec()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	opts = append(opts, telegramfake.WithSpec(spec))
 	synctest.Test(t, func(t *testing.T) {
 		r := &botHarness{Server: telegramfake.New(opts...), t: t, net: sim.NewNet(), log: &sim.Log{}}
 		l, err := r.net.Listen("tcp", site)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		connectortest.Serve(t, l, r.Server)
 		r.bot = r.another()
 		f(t, r)
@@ -137,9 +134,7 @@ func (r *botHarness) ask(c telegramfake.Chat, from telegramfake.User, text strin
 func (r *botHarness) open(a chat.Address) *sink {
 	r.t.Helper()
 	s, err := r.bot.Open(r.t.Context(), a)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	require.NoError(r.t, err)
 	return s.(*sink)
 }
 
@@ -153,9 +148,7 @@ func (r *botHarness) private() (telegramfake.Chat, *sink) {
 func (r *botHarness) post(s *sink, markdown string) string {
 	r.t.Helper()
 	id, err := s.Post(r.t.Context(), s.Render(view(markdown))[0], "")
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	require.NoError(r.t, err)
 	return id
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"parley/connectors/telegram/telegramfake"
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 const us = 42
@@ -20,9 +21,7 @@ func read(t *testing.T, chat, extra string) chat.Inbound {
 		raw += "," + extra
 	}
 	u, _, err := parseUpdate(json.RawMessage(raw + `}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return self{account: us, username: "Parley_Bot"}.inbound(u.Message, u.newer.Message, newMoves(us, nil).first)
 }
 

@@ -17,6 +17,7 @@ import (
 	"parley/connectors/connectortest"
 	"parley/connectors/telegram/telegramfake"
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 // Updates of different chats are accepted at the same time, those of one in order.
@@ -194,9 +195,7 @@ func TestBatchSharesCommits(t *testing.T) {
 			}
 		}
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() {
 		if err := store.Close(); err != nil {
 			t.Error(err)

@@ -11,6 +11,7 @@ import (
 
 	"parley/connectors/telegram/telegramfake"
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 func (r *botHarness) gets(want ...chat.Inbound) {
@@ -205,9 +206,7 @@ func TestMigrationIsKept(t *testing.T) {
 		if got := r.last(); got.Room != room || got.Place.World != chat.WorldID(room) {
 			t.Errorf("the room became %s in %s", got.Room, got.Place.World)
 		}
-		if err := stop(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, stop())
 		next := another()
 		r.run(next)
 		r.Say(moved, ada, "later")
@@ -215,9 +214,7 @@ func TestMigrationIsKept(t *testing.T) {
 			t.Errorf(`in the next process %q came in %s; want %s and "later"`, got.Text, got.Room, room)
 		}
 		s, err := next.Open(t.Context(), chat.Address{ConnectorData: address{Chat: club.ID, Kind: group}.encode()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err := s.Post(t.Context(), s.Render(view("hello"))[0], ""); err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"parley/connectors/telegram/telegramfake"
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 var errDown = errors.New("the store is down")
@@ -239,9 +240,7 @@ func TestWebhookIsRemoved(t *testing.T) {
 func (r *botHarness) hook() {
 	r.t.Helper()
 	var done bool
-	if err := r.bot.client.call(r.t.Context(), "setWebhook", map[string]string{"url": "https://example.org/secret"}, &done); err != nil {
-		r.t.Fatal(err)
-	}
+	require.NoError(r.t, r.bot.client.call(r.t.Context(), "setWebhook", map[string]string{"url": "https://example.org/secret"}, &done))
 }
 
 func TestServerFaults(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"parley/connectors/telegram/telegramfake"
 	"parley/core/answer"
 	"parley/internal/golden"
+	"parley/internal/require"
 	"parley/progressive"
 	"parley/progressive/markdown"
 )
@@ -117,9 +118,7 @@ func checkParts(t *testing.T, source string, parts []progressive.Part) {
 // A long answer of everything, in testdata as it is rendered.
 func TestRenderGolden(t *testing.T) {
 	in, err := os.ReadFile(filepath.Join("testdata", "answer.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	parts := rendered(string(in))
 	checkParts(t, string(in), parts)
 	if len(parts) != 1 {
@@ -188,9 +187,7 @@ func TestManyEntities(t *testing.T) {
 // ST-19: while an answer grows, a part that has another behind it stays as it is, and no prefix is refused (TR-09).
 func TestPartsStayWhileTextGrows(t *testing.T) {
 	in, err := os.ReadFile(filepath.Join("testdata", "answer.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	text := strings.Repeat(string(in)+"\n\n", 4)
 	whole := rendered(text)
 	for n := 0; n < len(text); n += 37 {

@@ -11,6 +11,7 @@ import (
 	"parley/config/configtest"
 	"parley/connectors/telegram/telegramfake"
 	"parley/core/chat"
+	"parley/internal/require"
 	"parley/progressive"
 )
 
@@ -177,9 +178,7 @@ func TestMigratedGroupKeepsItsRoom(t *testing.T) {
 			synctest.Wait()
 			before := r.count("sendMessage")
 			second, err := s.Post(t.Context(), s.Render(view("second"))[0], "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if m := r.Messages(now); m[len(m)-1].Text != "second" {
 				t.Errorf("%+v", m)
 			}
@@ -268,9 +267,7 @@ func TestMentions(t *testing.T) {
 		r.run(r.bot)
 		s := r.ask(group, ada, "@"+r.Bot().Username+" hello")
 		id := r.post(s, fmt.Sprintf("@ada, not @eve or [her](tg://user?id=%d)", eve.ID))
-		if err := s.Edit(t.Context(), id, s.Render(view("@ada_ and @Ada: @**eve** again"))[0]); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Edit(t.Context(), id, s.Render(view("@ada_ and @Ada: @**eve** again"))[0]))
 		if got := r.Pings(); len(got) != 2 || got[0].User != ada.ID || got[1].User != ada.ID { // as @ada and as @Ada
 			t.Errorf("pings %+v", got)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"parley/connectors/telegram/telegramfake"
 	"parley/core/llm"
+	"parley/internal/require"
 	"parley/progressive"
 )
 
@@ -18,9 +19,7 @@ func filePart(name, kind, data string) progressive.Part {
 func (r *botHarness) showsFile(s *sink) (id string) {
 	r.t.Helper()
 	id, err := s.Post(r.t.Context(), picture(r.t, 4, 3), "")
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	require.NoError(r.t, err)
 	return id
 }
 

@@ -9,15 +9,14 @@ import (
 
 	"parley/connectors/telegram/telegramfake"
 	"parley/core/llm"
+	"parley/internal/require"
 	"parley/progressive"
 )
 
 func picture(t *testing.T, width, height int) progressive.Part {
 	t.Helper()
 	var b bytes.Buffer
-	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, width, height))); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, png.Encode(&b, image.NewGray(image.Rect(0, 0, width, height))))
 	return progressive.Part{File: &llm.File{Name: "picture-1.png", Type: "image/png", Data: b.Bytes()}, Plain: "(no picture)"}
 }
 

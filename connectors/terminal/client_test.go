@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"parley/internal/require"
 	"runtime"
 	"slices"
 	"strings"
@@ -78,9 +79,7 @@ func frames(lines ...string) func(http.ResponseWriter) {
 
 func (g *gateway) ask(t *testing.T) (r reply, err error) {
 	c, err := Open(t.Context(), g.URL, "old")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for f, err := range c.Send(t.Context(), "Hi") {
 		if err != nil {
 			return r, err
@@ -133,9 +132,7 @@ func TestRejoinAtTheLimit(t *testing.T) {
 func TestSendCancelled(t *testing.T) {
 	g := newGateway(t, frames())
 	c, err := Open(t.Context(), g.URL, "old")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errLeft)
 	for _, err := range c.Send(ctx, "Hi") {
@@ -186,9 +183,7 @@ func TestScript(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := newGateway(t, frames(c.frames...))
 			client, err := Open(t.Context(), g.URL, "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			var out strings.Builder
 			err = Script{Client: client, Out: &out, JSON: c.json}.Ask(t.Context(), "Hi")
 			if strings.Replace(out.String(), g.URL, "http://gw", 1) != c.out {
@@ -228,13 +223,9 @@ func TestScriptTellsWhatIsImportant(t *testing.T) {
 	g := newGateway(t, frames(`data: {"type":"status","kind":"thinking"}`, `data: {"type":"token","text":"buying\u001b[2J"}`,
 		`data: {"type":"status","kind":"update","text":"this costs money\u001b[2J"}`, `data: {"type":"done","fullText":"bought"}`))
 	c, err := Open(t.Context(), g.URL, "old")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var out, notes strings.Builder
-	if err := (Script{Client: c, Out: &out, Notes: &notes}).Ask(t.Context(), "Hi"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, (Script{Client: c, Out: &out, Notes: &notes}).Ask(t.Context(), "Hi"))
 	if out.String() != "bought\n" || notes.String() != "this costs money[2J\n" {
 		t.Errorf(`it wrote %q, and beside it %q; want "bought\n" and "this costs money[2J\n"`, out.String(), notes.String())
 	}
@@ -277,9 +268,7 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t
 func TestScriptIsHarmless(t *testing.T) {
 	g := newGateway(t, frames(`data: {"type":"done","fullText":"a\u001b[2Jb\u009b2Jc\r\n"}`))
 	c, err := Open(t.Context(), g.URL, "old")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var out strings.Builder
 	if err := (Script{Client: c, Out: &out}).Ask(t.Context(), "Hi"); err != nil || out.String() != "a[2Jb2Jc\n\n" {
 		t.Errorf(`it wrote %q, %v; want "a[2Jb2Jc\n\n"`, out.String(), err)

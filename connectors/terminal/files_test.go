@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"parley/internal/require"
 	"slices"
 	"strings"
 	"testing"
@@ -92,9 +93,7 @@ func TestFilesOfACall(t *testing.T) {
 func see(t *testing.T, c *Client, l *look, r *reply, frame string) []string {
 	t.Helper()
 	var f Frame
-	if err := json.Unmarshal([]byte(frame), &f); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(frame), &f))
 	if r.take(f); r.end != nil {
 		r.files = c.files(t.Context(), r.end)
 	}

@@ -3,6 +3,7 @@ package terminal
 import (
 	"math/rand/v2"
 	"os"
+	"parley/internal/require"
 	"slices"
 	"testing"
 )
@@ -11,9 +12,7 @@ import (
 // what one would read had it come at once.
 func TestChunkings(t *testing.T) {
 	file, err := os.ReadFile("../web/testdata/markdown.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	whole := string(file)
 	once := look{width: 60}
 	want := once.lines(&reply{text: whole, end: &Frame{}})

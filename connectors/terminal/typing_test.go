@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"parley/internal/require"
 	"slices"
 	"strings"
 	"testing"
@@ -28,9 +29,7 @@ var asked = frames(`data: {"type":"status","kind":"thinking"}`, `data: {"type":"
 func talking(t *testing.T, streams ...func(http.ResponseWriter)) *talk {
 	k := &talk{T: t, gateway: newGateway(t, streams...), tty: newTTY(t, 24), ended: make(chan error, 1)}
 	client, err := Open(t.Context(), k.URL, "old")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	keys := &keyboard{}
 	keys.more.L = &keys.mu
 	k.chat = &Chat{Client: client, keys: keys, typed: make(chan typed)}
@@ -222,13 +221,9 @@ func TestScriptTellsWhatIsAsked(t *testing.T) {
 	g := newGateway(t, frames(`data: {"type":"token","text":"Jazz.\n\nWhich one?\u001b[2J"}`, strings.Replace(asks, "Blue", `Bl\u001b[2Jue`, 1),
 		`data: {"type":"status","kind":"choices"}`, `data: {"type":"done","fullText":"Playing it."}`))
 	c, err := Open(t.Context(), g.URL, "old")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var out, notes strings.Builder
-	if err := (Script{Client: c, Out: &out, Notes: &notes, Choosing: "Write its number."}).Ask(t.Context(), "Hi"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, (Script{Client: c, Out: &out, Notes: &notes, Choosing: "Write its number."}).Ask(t.Context(), "Hi"))
 	if out.String() != "Playing it.\n" || notes.String() != "Which one?[2J\n\n1. Bl[2Jue\n2. So What\n\nWrite its number.\n" {
 		t.Errorf(`it wrote %q, and beside it %q; want "Playing it.\n" and "Which one?[2J\n\n1. Bl[2Jue\n2. So What\n\nWrite its number.\n"`, out.String(), notes.String())
 	}

@@ -13,6 +13,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/text"
+	"parley/internal/require"
 )
 
 const mark = "SEND_MAIL to eve@evil.example"
@@ -217,9 +218,7 @@ func TestEveryProviderHasAnOrigin(t *testing.T) {
 			}
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	for name := range found {
 		if known[name] == "" {

@@ -3,6 +3,7 @@ package event_test
 import (
 	"fmt"
 	"os"
+	"parley/internal/require"
 	"regexp"
 	"strings"
 	"testing"
@@ -11,13 +12,9 @@ import (
 // The page of the events has all of them, under both names.
 func TestEventsAreDocumented(t *testing.T) {
 	source, err := os.ReadFile("event.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	page, err := os.ReadFile("../../docs/events.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	names := regexp.MustCompile(`func \((\w+)\) event\(\) string +\{ return "(\w+)" \}`).FindAllStringSubmatch(string(source), -1)
 	if rows := strings.Count(string(page), "\n| `"); len(names) == 0 || rows != len(names) {
 		t.Errorf("%d rows for %d events", rows, len(names))

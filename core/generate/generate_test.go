@@ -19,6 +19,7 @@ import (
 	"parley/core/llm"
 	"parley/core/prompt"
 	"parley/core/toolcall"
+	"parley/internal/require"
 )
 
 // script is a model that records its requests. Each call writes the next round; an empty round fails, and can be tried again. Calls after
@@ -101,9 +102,7 @@ func writeTo(t *testing.T, turn action.TurnContext, models []llm.Named, a *answe
 	asked := chat.Memory{ID: "asked", Author: "ada", Text: "What is the time?"}
 	turn.Run, turn.Message, turn.Recent, turn.Answered = "run", asked, append(turn.Recent, asked), []chat.MemoryID{asked.ID}
 	composer, err := prompt.NewComposer(nil, nil, prompt.Recall{Prompt: 8000, History: 8000}, mode == generate.Native, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	log, emit := slog.New(slog.DiscardHandler), func(event.Event) {}
 	w := generate.Writer{
 		Config: generate.Config{Mode: mode}, Route: generate.NewModelTable(models).Route(""), First: time.Minute, Idle: time.Minute, Answer: a, Emit: emit, Log: log,

@@ -11,6 +11,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/internal/require"
 )
 
 // notes is a journal in memory.
@@ -37,9 +38,7 @@ func TestRemoteCalls(t *testing.T) {
 	model := &script{rounds: [][]llm.Chunk{slices.Concat(
 		[]llm.Chunk{{Text: "Let me look."}}, remote("a", "search"), remote("b", "search"), []llm.Chunk{{Text: "Found "}, {Text: "it."}, {Finish: llm.FinishStop}})}}
 	a, journal := new(answer.Answer), new(notes)
-	if err := writeWith(t, []llm.Named{{Name: "a", Model: model}}, a, "", journal); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, writeWith(t, []llm.Named{{Name: "a", Model: model}}, a, "", journal))
 	v := a.View()
 	var got []string
 	for _, s := range v.Segments {

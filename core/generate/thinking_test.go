@@ -7,6 +7,7 @@ import (
 	"parley/core/answer"
 	"parley/core/generate"
 	"parley/core/llm"
+	"parley/internal/require"
 )
 
 // Reasoning is shown as the model's setting says, and is never part of the text, whether it comes in a field of its own or in tags.
@@ -33,9 +34,7 @@ func TestThinking(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			model, a := &script{rounds: [][]llm.Chunk{c.chunks}}, new(answer.Answer)
-			if err := write(t, []llm.Named{{Name: "a", Model: model, Thinking: c.how}}, a, c.mode); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, write(t, []llm.Named{{Name: "a", Model: model, Thinking: c.how}}, a, c.mode))
 			changes, _ := a.Since(0)
 			var kinds []string
 			reasoning := ""

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"parley/core/prompt"
+	"parley/internal/require"
 )
 
 var vars = prompt.Vars{
@@ -83,9 +84,7 @@ func TestErrors(t *testing.T) {
 
 func TestUses(t *testing.T) {
 	tpl, err := prompt.ParseTemplate("{{name}}{{#if empty}}{{/if}}{{#each people}}{{note}}{{/each}}", vars)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name, want := range map[string]bool{"name": true, "empty": true, "people": true, "note": false, "spaces": false} {
 		if tpl.Uses(name) != want {
 			t.Errorf("it uses %s: %v", name, !want)

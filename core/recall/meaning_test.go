@@ -18,6 +18,7 @@ import (
 	"parley/core/event"
 	"parley/core/llm"
 	"parley/core/quota"
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -52,9 +53,7 @@ type shop struct {
 
 func newShop(t *testing.T) *shop {
 	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "parley.db"), sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	return &shop{Store: s, t: t}
 }
@@ -94,9 +93,7 @@ func (s *shop) recalls(p action.Plugin, question string) string {
 	turn := turn(chat.Direct, question)
 	turn.Message, turn.Recent, turn.Answered = m, []chat.Memory{m}, []chat.MemoryID{m.ID}
 	result, err := p.Providers[0].Provide(s.t.Context(), turn)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	require.NoError(s.t, err)
 	return result.Text
 }
 
@@ -186,9 +183,7 @@ func TestEveryMessageIsEmbedded(t *testing.T) {
 		}
 		waiting := func(model string) int {
 			all, err := s.Unembedded(t.Context(), model, 1000)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return len(all)
 		}
 		s.working(Deps{Embedder: e, Model: "one"}, time.Hour)

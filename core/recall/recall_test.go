@@ -14,6 +14,7 @@ import (
 	"parley/core/chat"
 	"parley/core/event"
 	"parley/core/text"
+	"parley/internal/require"
 )
 
 // shelf is a store that finds what it is told to.
@@ -53,9 +54,7 @@ func turn(kind chat.RoomKind, asks string) action.TurnContext {
 func provide(t *testing.T, s *shelf, turn action.TurnContext) string {
 	t.Helper()
 	result, err := New(Deps{Store: s, Log: slog.New(slog.DiscardHandler)}).Providers[0].Provide(t.Context(), turn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return result.Text
 }
 

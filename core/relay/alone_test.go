@@ -10,6 +10,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/relay"
+	"parley/internal/require"
 )
 
 // Without other replicas there is no bus: a reader who comes before the holder reads what that writes.
@@ -18,9 +19,7 @@ func TestOnlyReplicaNeedsNoBus(t *testing.T) {
 		store := &endingRun{}
 		l := relay.NewRegistry(store, nil, slog.New(slog.DiscardHandler))
 		a, err := l.Watch(t.Context(), "run")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		l.NotifyChoice(t.Context(), "run", "room") // of a run without a holder
 		made := l.Hold("run", "room", 1)
 		chosen := l.ChoiceMade("run")

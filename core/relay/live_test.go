@@ -12,6 +12,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/relay"
+	"parley/internal/require"
 )
 
 // openRuns is a store in which no run ever ends.
@@ -53,9 +54,7 @@ func TestReleasedAnswerIsForgotten(t *testing.T) {
 		}
 		r.Release("run", made)
 		again, err := r.Watch(ctx, "run")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if err := made.Wait(ctx, 0); !errors.Is(err, answer.ErrLost) {
 			t.Errorf("who followed it hears %v", err)
 		}

@@ -14,6 +14,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/relay"
+	"parley/internal/require"
 )
 
 // endingRun is a store with a run that has ended when that is said.
@@ -49,9 +50,7 @@ func TestShortAnswerIsSeenSoon(t *testing.T) {
 				here, there := relay.NewRegistry(store, bus, log), relay.NewRegistry(store, bus, log)
 				began := time.Now()
 				a, err := here.Watch(t.Context(), "run")
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				go func() {
 					time.Sleep(c.begins)
 					made := there.Hold("run", "room", 1)

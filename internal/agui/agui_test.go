@@ -2,6 +2,7 @@ package agui
 
 import (
 	"encoding/json"
+	"parley/internal/require"
 	"testing"
 )
 
@@ -16,9 +17,7 @@ func TestWire(t *testing.T) {
 		`{"type":"RUN_FINISHED","threadId":"T","runId":"R","outcome":{"type":"interrupt","interrupts":[{"id":"i","reason":"confirm"}]}}`,
 	} {
 		var e Event
-		if err := json.Unmarshal([]byte(event), &e); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(event), &e))
 		if got, err := json.Marshal(e); string(got) != event || err != nil {
 			t.Errorf("%s, %v, want %s", got, err, event)
 		}

@@ -1,6 +1,7 @@
 package cron
 
 import (
+	"parley/internal/require"
 	"testing"
 	"time"
 )
@@ -34,13 +35,9 @@ func TestLast(t *testing.T) {
 		{"*/30 * * * *", "Europe/Berlin", "2026-10-25T01:31:00Z", "2026-10-25 02:30:00 CET"},
 	} {
 		zone, err := time.LoadLocation(c.zone)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		at, err := time.Parse(time.RFC3339, c.at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		s, err := Parse(c.expression, zone)
 		if err != nil {
 			t.Errorf("%s: %v", c.expression, err)
@@ -106,17 +103,11 @@ var changes = []struct {
 func dueAround(t *testing.T, expression, name, day string) []time.Time {
 	t.Helper()
 	zone, err := time.LoadLocation(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s, err := Parse(expression, zone)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	date, err := time.ParseInLocation(time.DateOnly, day, zone)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var due []time.Time
 	begin, end := date.AddDate(0, 0, -1), date.AddDate(0, 0, 2)
 	for at := begin; at.Before(end); at = at.Add(10 * time.Minute) {

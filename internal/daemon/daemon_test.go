@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"parley/internal/daemon"
+	"parley/internal/require"
 )
 
 // analyze runs systemd-analyze with a unit, and returns what it prints.
@@ -21,9 +22,7 @@ func analyze(t *testing.T, unit string, args ...string) (out string, err error) 
 		t.Skip("systemd-analyze is not installed")
 	}
 	file := filepath.Join(t.TempDir(), "parley.service")
-	if err := os.WriteFile(file, []byte(unit), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(unit), 0o600))
 	c := exec.CommandContext(t.Context(), "systemd-analyze", append(args, file)...)
 	c.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+t.TempDir(), "HOME="+t.TempDir())
 	text, err := c.CombinedOutput()
@@ -33,26 +32,18 @@ func analyze(t *testing.T, unit string, args ...string) (out string, err error) 
 // systemd understands every line of the units, also with paths that have its own characters. The program exists, as verify looks for it.
 func TestSystemdUnderstandsTheUnits(t *testing.T) {
 	odd := filepath.Join(t.TempDir(), `50% of "a b" \ $HOME`)
-	if err := os.MkdirAll(odd, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(odd, 0o755))
 	bin := filepath.Join(t.TempDir(), `50% of a b $HOME`)
-	if err := os.MkdirAll(bin, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(bin, 0o755))
 	program := filepath.Join(bin, "gateway")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\n"), 0o755))
 	for name, u := range map[string]daemon.Unit{
 		"plain": {Program: "/bin/sh", Config: "/etc/parley/config.yaml", Dir: "/var/tmp", Stop: 40 * time.Second},
 		"odd":   {Program: program, Config: filepath.Join(odd, "config.yaml"), Dir: odd, Stop: 90 * time.Second},
 	} {
 		for _, m := range []daemon.Manager{daemon.System, daemon.User} {
 			text, err := u.Render(m)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			args := []string{"verify", "--man=no"}
 			if m == daemon.User {
 				args = append(args, "--user")
@@ -70,9 +61,7 @@ func TestSystemdUnderstandsTheUnits(t *testing.T) {
 // The service of the machine has few rights: systemd rates its exposure from 0 to 10, and calls less than 2 "OK" with a smile.
 func TestSystemUnitIsHardened(t *testing.T) {
 	text, err := daemon.Unit{Program: "/bin/sh", Config: "/etc/parley/config.yaml", Stop: time.Minute}.Render(daemon.System)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if out, err := analyze(t, text, "security", "--offline=true", "--threshold=19"); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -90,9 +79,7 @@ func TestPathsInUnits(t *testing.T) {
 		daemon.Launchd: {"<string>/etc/p&amp;q/shop.yaml</string>", "<string>/srv/&lt;x&gt;</string>", "<integer>30</integer>"},
 	} {
 		text, err := u.Render(m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, part := range want {
 			if !strings.Contains(text, part) {
 				t.Errorf("%v lacks %q:\n%s", m, part, text)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/internal/daemon"
+	"parley/internal/require"
 )
 
 // systemd listens as systemd does for a service, and sets its variables. A watchdog of 0 is none.
@@ -17,9 +18,7 @@ func systemd(t *testing.T, watchdog time.Duration) *net.UnixConn {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "s")
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: name, Net: "unixgram"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	t.Setenv("NOTIFY_SOCKET", name)
 	if watchdog > 0 {
@@ -45,15 +44,11 @@ const long = 30 * time.Second
 func TestNotifierTellsSystemd(t *testing.T) {
 	conn := systemd(t, 0)
 	n := daemon.NewNotifier()
-	if err := n.Ready("at http://127.0.0.1:8080"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, n.Ready("at http://127.0.0.1:8080"))
 	if got := next(t, conn, long); got != "READY=1\nSTATUS=at http://127.0.0.1:8080" {
 		t.Errorf(`ready: %q; want "READY=1\nSTATUS=at http://127.0.0.1:8080"`, got)
 	}
-	if err := n.Stopping(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, n.Stopping())
 	if got := next(t, conn, long); got != "STOPPING=1" {
 		t.Errorf(`stopping: %q; want "STOPPING=1"`, got)
 	}

@@ -3,6 +3,7 @@ package encoding
 import (
 	"bytes"
 	"math/rand/v2"
+	"parley/internal/require"
 	"strings"
 	"testing"
 
@@ -57,9 +58,7 @@ func TestDecode(t *testing.T) {
 	} {
 		for _, text := range c.texts {
 			data, err := encoding.ReplaceUnsupported(c.NewEncoder()).Bytes([]byte(text))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			data = bytes.ReplaceAll(data, []byte{encoding.ASCIISub}, []byte("?"))
 			want, _ := c.NewDecoder().String(string(data)) // some characters are not in it
 			if got, known := Decode(data); got != want || !known {
@@ -97,9 +96,7 @@ func TestUnicode(t *testing.T) {
 func encoded(t *testing.T, e encoding.Encoding, text string) string {
 	t.Helper()
 	data, err := e.NewEncoder().String(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return data
 }
 

@@ -17,6 +17,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/internal/require"
 	"parley/sim"
 )
 
@@ -145,9 +146,7 @@ func (n *names) serve(c net.Conn) {
 // SE-03: a name that is public when it is resolved first, and is this machine when it is dialed.
 func TestRebinding(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	reached := make(chan struct{})
 	go func() {
 		if c, err := l.Accept(); err == nil {
@@ -181,9 +180,7 @@ func within(t *testing.T, o Options, h http.HandlerFunc, play func(*testing.T, *
 	synctest.Test(t, func(t *testing.T) {
 		n := sim.NewNet()
 		l, err := n.Listen("tcp", "cdn.test:80")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		server := &http.Server{Handler: h}
 		done := make(chan struct{})
 		go func() { _ = server.Serve(l); close(done) }()

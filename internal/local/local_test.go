@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"parley/config"
+	"parley/internal/require"
 )
 
 // Programs of the machine reach a gateway at its loopback address where it listens on every address, and not after it ended.
@@ -22,9 +23,7 @@ func TestAnnounce(t *testing.T) {
 		"[::1]:83": "http://[::1]:83", "192.0.2.1:84": "http://192.0.2.1:84",
 	} {
 		addr, err := net.ResolveTCPAddr("tcp", listen)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if err := os.Chmod(contactFile(cfg), 0o644); err != nil && !os.IsNotExist(err) { // as an earlier version may have left it
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"parley/backends/sqlite/sqlitetest"
 	"parley/core/chat"
 	"parley/core/quota"
+	"parley/internal/require"
 )
 
 // meter has usage in memory, as a gateway without limits has for ten seconds.
@@ -30,16 +31,12 @@ func (m *meter) SaveUsage(ctx context.Context) error {
 // Usage that a gateway has not stored yet is exported, and deleted with the rest: it does not come back when the gateway stores it.
 func TestPendingUsageIsExportedAndDeleted(t *testing.T) {
 	store, err := backends.Open(t.Context(), "sqlite:"+sqlitetest.Path(t), backends.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer store.Close()
 	sections := func(rt Runtime) (names []string) {
 		t.Helper()
 		reply, err := personAt(t.Context(), store, rt, personRequest{Account: "telegram:7"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if len(reply.Page.Records) > 0 {
 			names = append(names, reply.Page.Section)
 		}

@@ -1,20 +1,17 @@
 package quiethours
 
 import (
+	"parley/internal/require"
 	"testing"
 	"time"
 )
 
 func TestUntil(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	at := func(text string) time.Time {
 		when, err := time.ParseInLocation("2006-01-02 15:04:05", text, berlin)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return when
 	}
 	for _, c := range []struct{ hours, at, want string }{
@@ -30,9 +27,7 @@ func TestUntil(t *testing.T) {
 		{"22:00-07:00", "2026-10-24 23:00:00", "2026-10-25 07:00:00"}, // the clock is put back in this night
 	} {
 		h, err := Parse(c.hours, berlin)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got := h.Until(at(c.at).UTC()); !got.Equal(at(c.want)) {
 			t.Errorf("%s at %s: until %v; want %s", c.hours, c.at, got.In(berlin), c.want)
 		}

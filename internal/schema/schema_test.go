@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding/json"
+	"parley/internal/require"
 	"strings"
 	"testing"
 )
@@ -15,9 +16,7 @@ const order = `{"type":"object","required":["count"],"additionalProperties":fals
 // LM-04, LM-05: what does not fit is named with its field and the reason.
 func TestCheck(t *testing.T) {
 	check, err := Compile(json.RawMessage(order))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for object, want := range map[string]string{
 		`{"count":2,"size":"large","items":[{"name":"x"}]}`: "",
 		`{"count":3.0}`:                        "",

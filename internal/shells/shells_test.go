@@ -10,6 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"parley/internal/require"
 	"parley/internal/shells"
 )
 
@@ -33,9 +34,7 @@ type tea struct {
 func model(t *testing.T) *kong.Application {
 	t.Helper()
 	p, err := kong.New(&tea{}, kong.Name("tea"), kong.Description("A kettle."))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return p.Model
 }
 
@@ -81,12 +80,8 @@ func candidates(t *testing.T, shell, line string) (names []string) {
 	}
 	file := filepath.Join(t.TempDir(), "completions")
 	to, err := os.Create(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := shells.Complete(to, shell, model(t)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, shells.Complete(to, shell, model(t)))
 	to.Close()
 	args := []string{"-c", ask[shell]}
 	switch shell {
@@ -124,9 +119,7 @@ func TestUnknownShell(t *testing.T) {
 // The page has each command and flag that help shows, and nothing that roff would take for a request.
 func TestManual(t *testing.T) {
 	var b strings.Builder
-	if err := shells.Manual(&b, model(t), "Tea 1.0-rc.1", shells.Section{Title: "FILES", Items: [][2]string{{".tea", "Leaves."}}}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, shells.Manual(&b, model(t), "Tea 1.0-rc.1", shells.Section{Title: "FILES", Items: [][2]string{{".tea", "Leaves."}}}))
 	page := b.String()
 	for _, part := range []string{
 		`.TH TEA 1 "" "Tea 1.0\-rc.1" "User Commands"`, `tea \- A kettle.`, `\fB\-c, \-\-config=FILE\fR`, ".SS tea make [flags]\nMakes tea with a \\e and a % sign.",

@@ -3,6 +3,7 @@ package tree
 import (
 	"os"
 	"os/exec"
+	"parley/internal/require"
 	"regexp"
 	"strings"
 	"testing"
@@ -20,9 +21,7 @@ func TestSQLiteHasItsOwnLibc(t *testing.T) {
 		return strings.TrimSpace(string(out))
 	}
 	mod, err := os.ReadFile(list("{{.GoMod}}", "modernc.org/sqlite"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want := regexp.MustCompile(`modernc\.org/libc (v\S+)`).FindSubmatch(mod)
 	if want == nil {
 		t.Fatal("SQLite names no libc")
@@ -36,13 +35,9 @@ func TestSQLiteHasItsOwnLibc(t *testing.T) {
 func TestDependenciesAreListed(t *testing.T) {
 	t.Chdir(top)
 	mod, err := os.ReadFile("go.mod")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	doc, err := os.ReadFile("docs/engineering/dependencies.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	required := map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?m)^\t(\S+) v\S+$`).FindAllSubmatch(mod, -1) {
 		required[string(m[1])] = true

@@ -3,6 +3,7 @@ package tree
 import (
 	"encoding/json"
 	"os"
+	"parley/internal/require"
 	"regexp"
 	"strings"
 	"testing"
@@ -12,13 +13,9 @@ import (
 func TestKeysInTheDocs(t *testing.T) {
 	t.Chdir(top)
 	data, err := os.ReadFile("config/schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var root schemaNode
-	if err := json.Unmarshal(data, &root); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(data, &root))
 	n := 0
 	for _, p := range readPages(t) {
 		for _, span := range p.code {

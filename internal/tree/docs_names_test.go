@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"maps"
+	"parley/internal/require"
 	"path"
 	"regexp"
 	"slices"
@@ -125,9 +126,7 @@ func declaredNames(t *testing.T) names {
 	n := names{map[string]map[string]bool{}, map[string]map[string]bool{}, map[string][]string{}, map[string]bool{}}
 	for _, file := range goFiles(t) {
 		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		pkg := strings.TrimSuffix(f.Name.Name, "_test")
 		if f.Name.Name == "main" {
 			pkg = path.Base(path.Dir(file))

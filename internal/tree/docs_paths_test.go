@@ -2,6 +2,7 @@ package tree
 
 import (
 	"os"
+	"parley/internal/require"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -63,9 +64,7 @@ func TestPathsInTheDocs(t *testing.T) {
 func pathPattern(t *testing.T) *regexp.Regexp {
 	t.Helper()
 	entries, err := os.ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var folders []string
 	for _, e := range entries {
 		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"parley/internal/require"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -129,9 +130,7 @@ func TestConfigurationInTheDocs(t *testing.T) {
 		for _, block := range p.yaml {
 			n++
 			file := filepath.Join(t.TempDir(), "config.yaml")
-			if err := os.WriteFile(file, []byte(block), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(file, []byte(block), 0o600))
 			if _, err := parley.LoadConfig(file, func(name string) (string, bool) {
 				if name != "PARLEY_SECRET_KEY" { // a block can need that
 					return "", false
@@ -219,9 +218,7 @@ func readPages(t *testing.T) map[string]page {
 		pages[filepath.ToSlash(name)] = parsePage(filepath.ToSlash(name), source)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return pages
 }
 

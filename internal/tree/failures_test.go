@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"parley/internal/require"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -15,9 +16,7 @@ func TestFailuresAreGuarded(t *testing.T) {
 	t.Chdir(top)
 	id := regexp.MustCompile(`\b(?:DR|TR|ST|IN|WB|SE|LM|DI)-[0-9]{2}\b`)
 	doc, err := os.ReadFile("docs/engineering/failures.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	rows, without, ok := strings.Cut(string(doc), "## What Parley does not do")
 	explained, excused := firstCells(id, rows), firstCells(id, without)
 	if !ok || len(explained) < 100 || len(excused) == 0 {
@@ -26,9 +25,7 @@ func TestFailuresAreGuarded(t *testing.T) {
 	named := map[string]string{}
 	for _, path := range goFiles(t) {
 		code, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, found := range id.FindAllString(string(code), -1) {
 			if strings.HasSuffix(path, "_test.go") || strings.Contains(path, "test/") || strings.Contains(path, "fake/") {
 				named[found] = path
@@ -51,9 +48,7 @@ func TestFailuresAreGuarded(t *testing.T) {
 func TestFailuresAreOneRowEach(t *testing.T) {
 	t.Chdir(top)
 	doc, err := os.ReadFile("docs/engineering/failures.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	rows, without, _ := strings.Cut(string(doc), "## What Parley does not do")
 	for _, problem := range append(oddRows(rows), oddRows(without)...) {
 		t.Error(problem)
@@ -115,8 +110,6 @@ func goFiles(t *testing.T) (paths []string) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return paths
 }

@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"parley/internal/require"
 	"path"
 	"path/filepath"
 	"reflect"
@@ -34,13 +35,9 @@ type layer struct {
 func layers(t *testing.T) []layer {
 	t.Helper()
 	text, err := os.ReadFile(imports)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	all, err := parseLayers(string(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return all
 }
 
@@ -143,9 +140,7 @@ func TestNoPlatformInCore(t *testing.T) {
 			return
 		}
 		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for i, line := range strings.Split(string(text), "\n") {
 			if found := platform.FindString(line); found != "" && !inComment(line) {
 				t.Errorf("%s:%d names %s", name, i+1, found)
@@ -223,7 +218,5 @@ func eachFile(t *testing.T, f func(name string, file *ast.File, fset *token.File
 		f(filepath.ToSlash(name), file, fset)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }

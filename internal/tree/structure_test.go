@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"parley/internal/require"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -75,14 +76,10 @@ func TestRootOfTheCore(t *testing.T) {
 			continue
 		}
 		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		lines += bytes.Count(text, []byte("\n"))
 		f, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, d := range f.Decls {
 			for _, id := range declared(d) {
 				if id.IsExported() {

@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"parley/internal/require"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -21,9 +22,7 @@ import (
 func TestTroubleshootingQuotesTheProgram(t *testing.T) {
 	t.Chdir(top)
 	source, err := os.ReadFile("docs/troubleshooting.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	quoted := quotedMessages(source)
 	if len(quoted) < 40 {
 		t.Fatalf("only %d messages were found", len(quoted))
@@ -94,9 +93,7 @@ func writtenMessages(t *testing.T) (all []string) {
 	}
 	for _, name := range scripts {
 		source, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		all = append(all, string(source))
 	}
 	for _, name := range goFiles(t) {
@@ -104,9 +101,7 @@ func writtenMessages(t *testing.T) (all []string) {
 			continue
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ast.Inspect(file, func(n ast.Node) bool {
 			if e, ok := n.(ast.Expr); ok {
 				if s := literal(e); s != "" {

@@ -2,6 +2,7 @@ package uistream
 
 import (
 	"encoding/json"
+	"parley/internal/require"
 	"testing"
 )
 
@@ -15,9 +16,7 @@ func TestWire(t *testing.T) {
 		`{"type":"finish","finishReason":"stop"}`,
 	} {
 		var c Chunk
-		if err := json.Unmarshal([]byte(chunk), &c); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(chunk), &c))
 		if got, err := json.Marshal(c); string(got) != chunk || err != nil {
 			t.Errorf("%s, %v, want %s", got, err, chunk)
 		}

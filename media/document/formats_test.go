@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"fmt"
+	"parley/internal/require"
 	"strings"
 	"testing"
 
@@ -25,13 +26,9 @@ func archive(t testing.TB, files ...string) []byte {
 		if err == nil {
 			_, err = w.Write([]byte(files[i+1]))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, z.Close())
 	return b.Bytes()
 }
 
@@ -52,21 +49,13 @@ func workbook(t *testing.T) []byte {
 	t.Helper()
 	book := excelize.NewFile()
 	date, err := book.NewStyle(&excelize.Style{NumFmt: 14})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for cell, v := range map[string]any{"A1": "What", "B1": "When", "C1": "Price", "A2": "Tea\nleaves", "B2": 45000, "C2": 2.5, "A4": "Milk"} {
-		if err := book.SetCellValue("Sheet1", cell, v); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, book.SetCellValue("Sheet1", cell, v))
 	}
-	if err := book.SetCellStyle("Sheet1", "B2", "B2", date); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, book.SetCellStyle("Sheet1", "B2", "B2", date))
 	b, err := book.WriteToBuffer()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return b.Bytes()
 }
 
@@ -113,9 +102,7 @@ func TestOldNames(t *testing.T) {
 		"German":   {charmap.CodePage437, "Größe.txt", "Größe.txt"},
 	} {
 		raw, err := c.NewEncoder().String(c.file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		got, err := Text(archive(t, raw, "", "plain.txt", ""))
 		if err != nil || !strings.Contains(got, c.want) || !strings.Contains(got, "- plain.txt (") || strings.Contains(got, "encoding") {
 			t.Errorf("%s: %q, %v", name, got, err)

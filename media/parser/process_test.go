@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"parley/internal/require"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -154,9 +155,7 @@ func TestJobs(t *testing.T) {
 func white(t *testing.T, width, height int) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := png.Encode(&b, image.NewPaletted(image.Rect(0, 0, width, height), []color.Color{color.White})); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, png.Encode(&b, image.NewPaletted(image.Rect(0, 0, width, height), []color.Color{color.White})))
 	return b.Bytes()
 }
 
@@ -268,9 +267,7 @@ func TestOrphanedReaderEnds(t *testing.T) {
 	if err == nil {
 		err = parent.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ready := make([]byte, len("ready\n"))
 	_, err = io.ReadFull(out, ready)
 	if err = errors.Join(err, parent.Process.Kill()); err != nil {
@@ -287,9 +284,7 @@ func TestOrphanedReaderEnds(t *testing.T) {
 func TestStartSweeps(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	used, err := newFolder()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	left, err := newFolder()
 	if err = errors.Join(err, os.WriteFile(filepath.Join(left.path, "a"), nil, 0o600), left.lock.Close()); err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"image/gif"
 	"image/jpeg"
 	"image/png"
+	"parley/internal/require"
 	"testing"
 )
 
@@ -31,9 +32,7 @@ func picture(width, height int) *image.NRGBA {
 func encoded(t testing.TB, p image.Image, how func(*bytes.Buffer) error) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := how(&b); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, how(&b))
 	return b.Bytes()
 }
 
@@ -97,9 +96,7 @@ func TestJPEG(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			small, err := JPEG(c.data)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			is, format, err := image.DecodeConfig(bytes.NewReader(small))
 			if err != nil || format != "jpeg" || is.Width != c.width || is.Height != c.height {
 				t.Errorf("%s of %d × %d, %v", format, is.Width, is.Height, err)
@@ -114,9 +111,7 @@ func TestOrientation(t *testing.T) {
 	for orientation, want := range map[byte]string{1: "first both", 2: "last both", 3: "last both", 4: "first both", 5: "both first", 6: "both first", 7: "both last", 8: "both last"} {
 		for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
 			small, err := JPEG(turned(data, orientation, order))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			got := where(t, small)
 			if want[:4] == "both" && got[len(got)-4:] != want[len(want)-4:] || want[:4] != "both" && got[:4] != want[:4] {
 				t.Errorf("orientation %d: red is %s, want %s", orientation, got, want)
@@ -129,13 +124,9 @@ func TestOrientation(t *testing.T) {
 func TestTransparent(t *testing.T) {
 	p := image.NewNRGBA(image.Rect(0, 0, 10, 10))
 	small, err := JPEG(encoded(t, p, func(b *bytes.Buffer) error { return png.Encode(b, p) }))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	is, err := jpeg.Decode(bytes.NewReader(small))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if r, _, _, _ := is.At(5, 5).RGBA(); r < 0xf000 {
 		t.Errorf("it is %v", is.At(5, 5))
 	}

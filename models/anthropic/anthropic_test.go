@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"parley/core/llm"
+	"parley/internal/require"
 	"parley/models"
 	"parley/models/modeltest"
 	"parley/models/wire"
@@ -115,16 +116,12 @@ func TestThinking(t *testing.T) {
 		m.options.ThinkingBudget = test.own
 		p := m.params("m", llm.Request{MaxTokens: test.limit, Readable: test.readable}, wire.Names{})
 		body, err := json.Marshal(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var sent struct {
 			MaxTokens int `json:"max_tokens"`
 			Thinking  json.RawMessage
 		}
-		if err := json.Unmarshal(body, &sent); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(body, &sent))
 		if string(sent.Thinking) != test.want || sent.MaxTokens != test.tokens {
 			t.Errorf("%s: %s", name, body)
 		}

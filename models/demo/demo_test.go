@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/core/llm"
+	"parley/internal/require"
 )
 
 func user(text string) llm.Message { return llm.Message{Role: llm.RoleUser, Text: text} }
@@ -97,9 +98,7 @@ func TestStream(t *testing.T) {
 				var finish llm.FinishReason
 				chunks := 0
 				for c, err := range New().Generate(t.Context(), req) {
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					chunks++
 					text.WriteString(c.Text)
 					if c.Call != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -83,9 +84,7 @@ func (all verdicts) hold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, modelfake.Options{}, func(t *testing.T, s endpoint) {
 				resp, body, err := s.say(t, c.body)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				rejected := s.Rejected()
 				if c.want == "" {
 					if resp.StatusCode != 200 || len(rejected) > 0 {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -37,9 +38,7 @@ func TestStatus(t *testing.T) {
 			for _, ask := range []string{ask, askStream} {
 				s.Queue(modelfake.Script{c.step, modelfake.Text("never")})
 				resp, body, err := s.say(t, ask)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				if resp.StatusCode != c.status || resp.Header.Get("Retry-After") != c.retryAfter || resp.Header.Get("Content-Type") != c.contentType || !strings.Contains(body, c.body) || strings.Contains(body, "never") {
 					t.Errorf("%s %v %s", resp.Status, resp.Header, body)
 				}
@@ -147,9 +146,7 @@ func TestCancelledIsCharged(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second+time.Millisecond)
 		defer cancel()
 		resp, err := s.post(ctx, t, askStream)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		io.Copy(io.Discard, resp.Body)
 		time.Sleep(time.Second)
 		if got := s.Requests()[0].Usage; got != (modelfake.Usage{Prompt: 2, Completion: 13}) {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"parley/internal/require"
 	"parley/models/modelfake"
 	"parley/sim"
 )
@@ -34,9 +35,7 @@ func inBubble(t *testing.T, o modelfake.Options, test func(*testing.T, endpoint)
 	synctest.Test(t, func(t *testing.T) {
 		n, srv := sim.NewNet(), modelfake.New(o)
 		l, err := n.Listen("tcp", "model.test:80")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		stop := srv.Serve(l)
 		transport := &http.Transport{DialContext: n.Dial}
 		t.Cleanup(func() {
@@ -59,9 +58,7 @@ func onLoopback(t *testing.T, o modelfake.Options) endpoint {
 func (s endpoint) post(ctx context.Context, t *testing.T, body string) (*http.Response, error) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.base+"/v1/chat/completions", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := s.client.Do(req)
 	if err == nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -20,9 +21,7 @@ func TestModelsAndKey(t *testing.T) {
 			req, _ := http.NewRequest(method, s.base+path, strings.NewReader(strings.Replace(ask, `"m"`, `"small"`, 1)))
 			req.Header.Set("Authorization", key)
 			resp, err := s.client.Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			body, _ := io.ReadAll(resp.Body)
 			resp.Body.Close()
 			if resp.Status != want || (resp.StatusCode == 401) != strings.Contains(string(body), `"code":"invalid_api_key"`) {
@@ -44,9 +43,7 @@ func TestUnknownModelAndPath(t *testing.T) {
 		t.Errorf("%s %s", resp.Status, body)
 	}
 	resp, err := s.client.Get(s.base + "/v1/responses")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer resp.Body.Close()
 	var body struct {
 		Error struct{ Message, Type string }
@@ -86,9 +83,7 @@ func TestServeStops(t *testing.T) {
 		var clients sync.WaitGroup
 		for range 3 {
 			resp, err := s.post(t.Context(), t, askStream)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			clients.Go(func() {
 				if _, err := io.ReadAll(resp.Body); err == nil {
 					t.Error("the answer looks whole")

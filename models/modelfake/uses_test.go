@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -57,9 +58,7 @@ func TestStrictUses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := onLoopback(t, modelfake.Options{})
 			resp, err := s.client.Post(s.base+c.endpoint, c.contentType, strings.NewReader(c.body))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer resp.Body.Close()
 			body, err := io.ReadAll(resp.Body)
 			bad := s.Rejected()

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/internal/golden"
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -47,9 +48,7 @@ func TestWire(t *testing.T) {
 					s.Queue(c.script)
 				}
 				resp, body, err := s.say(t, c.body)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				golden.Check(t, filepath.Join("testdata", name+".txt"), resp.Status+" "+resp.Header.Get("Content-Type")+"\n"+body)
 			})
 		})

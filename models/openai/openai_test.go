@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/core/llm"
+	"parley/internal/require"
 	"parley/models/modelfake"
 	"parley/sim"
 )
@@ -75,9 +76,7 @@ func TestAnswer(t *testing.T) {
 		modelfake.ReportUsage(7, 9),
 	)
 	got, err := collect(t.Context(), over(t, fake), hello)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want := []llm.Chunk{
 		{Alive: true, Reasoning: "hm"},
 		{Text: "Hello "}, {Text: "there"},
@@ -123,9 +122,7 @@ func inMemory(t *testing.T, fake *modelfake.Server, test func(t *testing.T, m *M
 	synctest.Test(t, func(t *testing.T) {
 		network := sim.NewNet()
 		l, err := network.Listen("tcp", "model.test:80")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer fake.Serve(l)()
 		m := New(Options{BaseURL: "http://model.test/v1", APIKey: testKey, Model: "m", Dial: network.Dial})
 		defer m.Close()

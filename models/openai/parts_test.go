@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"parley/core/llm"
+	"parley/internal/require"
 	"parley/models/modelfake"
 	"parley/models/modeltest"
 	"parley/models/wire"
@@ -75,9 +76,7 @@ func TestOpaqueFieldsOfCalls(t *testing.T) {
 				fake.ServeHTTP(w, r)
 			}), func(o *Options) { o.APIKey, o.Model = modeltest.Key, "model-a" })
 			chunks, err := collect(t.Context(), m, hello)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			round := llm.Message{Role: llm.RoleAssistant}
 			for _, c := range chunks {
 				if c.Call != nil && c.Call.Name != "" {

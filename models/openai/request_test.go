@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/core/llm"
+	"parley/internal/require"
 	"parley/models/modelfake"
 	"parley/models/wire"
 )
@@ -37,9 +38,7 @@ func TestRequest(t *testing.T) {
 			{Name: "CLOCK"},
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want := `{
 		"model": "fake-model", "stream": true, "stream_options": {"include_usage": true}, "max_tokens": 300, "temperature": 0.5,
 		"messages": [
@@ -66,9 +65,7 @@ func TestRequest(t *testing.T) {
 
 func decoded(t *testing.T, text string) (v any) {
 	t.Helper()
-	if err := json.Unmarshal([]byte(text), &v); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(text), &v))
 	return v
 }
 
@@ -82,9 +79,7 @@ func TestMaxTokens(t *testing.T) {
 		m := New(Options{BaseURL: base, Model: "m", MaxTokens: 5})
 		for tokens, set := range map[int]bool{5: true, 0: false} {
 			body, err := m.body("m", tokens, hello, wire.Names{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if strings.Contains(string(body), `"`+field+`":5`) != set || strings.Contains(string(body), "tokens\":") != set {
 				t.Errorf("%s, %d tokens: %s", base, tokens, body)
 			}
@@ -154,9 +149,7 @@ func TestReasoningGoesBack(t *testing.T) {
 			fake := playing(append(test.script, modelfake.ToolCall("a", "DO", "{}"))...)
 			m := over(t, fake, func(o *Options) { o.Quirks = test.quirks })
 			first, err := collect(t.Context(), m, hello)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			answer := llm.Message{Role: llm.RoleAssistant, Calls: []llm.ToolCall{{ID: "a", Name: "DO", Parameters: []byte("{}")}}}
 			for _, c := range first {
 				if c.Opaque != nil {
@@ -166,9 +159,7 @@ func TestReasoningGoesBack(t *testing.T) {
 			next := llm.Request{Messages: []llm.Message{hello.Messages[0], answer, {Role: llm.RoleTool, Call: "a", Text: "done"}}}
 			for _, to := range []*Model{m, New(Options{BaseURL: "http://other.test/v1", Model: "m", Quirks: test.quirks})} {
 				body, err := to.body("m", 0, next, wire.NamesOf(next))
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				has := test.want != "" && strings.Contains(string(body), test.want)
 				if want := test.want != "" && (to == m || test.quirks.ReasoningRequired); has != want || to != m && strings.Contains(string(body), "think") {
 					t.Errorf("%s: %s", to, body)
@@ -196,9 +187,7 @@ func TestCachedTokens(t *testing.T) {
 	req := llm.Request{System: strings.Repeat("Be kind. ", 50), Messages: hello.Messages}
 	for turn, want := range []bool{false, true} {
 		chunks, err := collect(t.Context(), m, req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		u := chunks[len(chunks)-1].Usage
 		if u == nil || (u.Cached > 0) != want || u.Cached > u.Prompt {
 			t.Errorf("turn %d: %+v", turn, u)

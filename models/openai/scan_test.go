@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"parley/internal/require"
 	"parley/models/wire"
 )
 
@@ -122,9 +123,7 @@ func BenchmarkChunk(b *testing.B) {
 			var c chunk
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := c.decodeAny(data); err != nil {
-					b.Fatal(err)
-				}
+				require.NoError(b, c.decodeAny(data))
 			}
 		})
 	}

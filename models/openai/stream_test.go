@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/core/llm"
+	"parley/internal/require"
 	"parley/models/wire"
 )
 
@@ -99,9 +100,7 @@ func TestDeltas(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			got, err := readAll(strings.NewReader(test.stream), n)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
 			}

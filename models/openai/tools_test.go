@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"parley/core/llm"
+	"parley/internal/require"
 	"parley/models/wire"
 )
 
@@ -19,13 +20,9 @@ func TestToolsOfSuccessiveRequests(t *testing.T) {
 	for i, tools := range [][]llm.Tool{{dot, slash}, {dot, slash}, {slash, dot}, {slash}, {dot}, {city}, {other}, nil, {other}, {other, slash}} {
 		req := llm.Request{Tools: tools, Messages: []llm.Message{{Role: llm.RoleUser, Text: "Hello"}}}
 		got, err := m.body("m", 0, req, wire.NamesOf(req))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		want, err := New(Options{Model: "m"}).body("m", 0, req, wire.NamesOf(req))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var sent struct{ Tools []tool }
 		if err := json.Unmarshal(got, &sent); err != nil || string(got) != string(want) || len(sent.Tools) != len(tools) {
 			t.Errorf("request %d, %v: %s\nwant %s", i, err, got, want)

@@ -10,6 +10,7 @@ import (
 
 	"parley/core/llm"
 	"parley/core/quota"
+	"parley/internal/require"
 	"parley/models"
 	"parley/models/anthropic"
 	"parley/models/gemini"
@@ -115,9 +116,7 @@ func TestCostsOfConstructedUsage(t *testing.T) {
 			var usage llm.Usage
 			var text strings.Builder
 			for chunk, err := range m.(llm.Model).Generate(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "Hello"}}}) {
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				text.WriteString(chunk.Text)
 				if chunk.Usage != nil {
 					usage = *chunk.Usage

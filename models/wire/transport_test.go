@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"parley/internal/require"
 	"runtime"
 	"strings"
 	"testing"
@@ -26,9 +27,7 @@ func TestRequestIsForgottenOnceAnswered(t *testing.T) {
 			prompt := new([1 << 20]byte)
 			kept := weak.Make(prompt)
 			req, err := http.NewRequest("POST", "http://127.0.0.1/", bytes.NewReader(prompt[:]))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			prompt = nil
 			_, _ = Refuse(req, func(req *http.Request) (*http.Response, error) {
 				if c.sent {

@@ -8,6 +8,7 @@ import (
 
 	"parley/core/action"
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 var news = chat.Room{ID: "fake/news", Kind: chat.Feed, Connector: "fake", Name: "news", World: "fake/house"}
@@ -89,9 +90,7 @@ func TestStyleOfPosts(t *testing.T) {
 		"a hook":              {tea, chat.HookPrefix + "build", true},
 	} {
 		got, err := character(t.Context(), action.TurnContext{Agent: agent, Room: c.room, Message: chat.Memory{Author: c.author}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for text, want := range map[string]bool{"short": true, "asks back": !c.post, "Ann: Tea?": !c.post, "no questions": c.post, "Kraa.": c.post} {
 			if strings.Contains(got.Text, text) != want {
 				t.Errorf("%s: %q is in the prompt or is not:\n%s", name, text, got.Text)

@@ -22,6 +22,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/schedule"
+	"parley/internal/require"
 	"parley/internal/schema"
 )
 
@@ -53,9 +54,7 @@ func withHarnessAnd(t *testing.T, d Deps, play func(w *harness)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		store, err := sqlite.Open(t.Context(), sqlitetest.Path(t), sqlitetest.Audited(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer store.Close()
 		d.Store = store
 		w := &harness{T: t, store: store, model: &model{}, paint: &illustrator{}}
@@ -79,9 +78,7 @@ func withHarnessAnd(t *testing.T, d Deps, play func(w *harness)) {
 
 func (w *harness) must(err error) {
 	w.Helper()
-	if err != nil {
-		w.Fatal(err)
-	}
+	require.NoError(w, err)
 }
 
 // send delivers a message with text, addressed to the agent.

@@ -14,6 +14,7 @@ import (
 
 	"parley/core/action"
 	"parley/core/action/actiontest"
+	"parley/internal/require"
 	"parley/internal/schema"
 )
 
@@ -87,9 +88,7 @@ func TestChangedTool(t *testing.T) {
 	defer func() { cancel(); work.Wait() }()
 	before := named(t, p, "shop__order")
 	fixed, err := action.NewToolbox([]action.Plugin{p}, schema.Compile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	box := action.NewLiveToolbox(&fixed, []action.Plugin{p}, schema.Compile, slog.New(slog.DiscardHandler)).Now()
 	for name, usable := range map[string]bool{"shop__order": true, "shop__list": true, "shop__torn": false, "shop__odd": false} {
 		if (box.Find(name) != nil) != usable {

@@ -20,6 +20,7 @@ import (
 
 	"parley/core/action"
 	"parley/core/action/actiontest"
+	"parley/internal/require"
 	"parley/internal/schema"
 	"parley/sim"
 )
@@ -28,9 +29,7 @@ import (
 func fake(t *testing.T, kind string) Server {
 	t.Helper()
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return Server{Name: "fake", Command: []string{program}, Env: map[string]string{"FAKE_MCP": kind, "FAKE_TOKEN": "s3cr3t-token"}, Timeout: time.Minute}
 }
 
@@ -265,9 +264,7 @@ func TestCallMCPTool(t *testing.T) {
 	p := started(t, Options{Servers: []Server{fake(t, "good")}, XML: true})
 	named(t, p, "fake__echo")
 	box, err := action.NewToolbox([]action.Plugin{p}, schema.Compile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	call := box.Find("CALL_MCP_TOOL").Action.(action.Delegate)
 	for params, want := range map[string]string{
 		`{"serverName":"fake","toolName":"echo","arguments":{"text":"tea"}}`:       `fake__echo {"text":"tea"}`,

@@ -17,6 +17,7 @@ import (
 	"parley/core/action/actiontest"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/internal/require"
 )
 
 func TestFind(t *testing.T) {
@@ -61,9 +62,7 @@ func titles(tracks []track) string {
 func TestLabels(t *testing.T) {
 	at := func(address string) track {
 		found, err := trackAt(address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return found
 	}
 	got := labels([]track{
@@ -92,9 +91,7 @@ func TestLink(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	for _, o := range []Options{{Folder: file}, {Folder: file + "/none"}, {URLs: []string{"ftp://x/y.mp3"}}, {URLs: []string{"clair"}}} {
 		if _, err := New(o); err == nil || !strings.Contains(err.Error(), "plugins.player.") {
 			t.Errorf("%+v: %v", o, err)
@@ -107,24 +104,14 @@ func folder(t *testing.T, files map[string]string) action.Action {
 	t.Helper()
 	at := t.TempDir()
 	for name, text := range files {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(at, name)), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(at, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(at, name)), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(at, name), []byte(text), 0o600))
 	}
 	secret := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(secret, []byte("hush"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(secret, filepath.Join(at, "leads_away.mp3")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(secret, []byte("hush"), 0o600))
+	require.NoError(t, os.Symlink(secret, filepath.Join(at, "leads_away.mp3")))
 	p, err := New(Options{Folder: at})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return p.Actions[0]
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"parley/internal/require"
 	"slices"
 	"sync"
 	"testing"
@@ -43,9 +44,7 @@ func TestProxy(t *testing.T) {
 
 func askThroughProxy(t *testing.T) {
 	p, err := New(Options{URLs: []string{"http://music.invalid/so_what.mp3"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if err := p.Actions[0].(*player).ask(t.Context(), &url.URL{Scheme: "http", Host: "music.invalid", Path: "/so_what.mp3"}); err != nil {
 		t.Error(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/core/action/actiontest"
+	"parley/internal/require"
 	"parley/sim"
 )
 
@@ -29,9 +30,7 @@ func serve(t *testing.T, answers ...http.HandlerFunc) *server {
 	t.Helper()
 	s := &server{net: sim.NewNet(), begun: time.Now()}
 	l, err := s.net.Listen("tcp", "music.test:80")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	h := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.tries = append(s.tries, time.Since(s.begun))
 		answers[min(len(s.tries), len(answers))-1](w, r)
@@ -45,9 +44,7 @@ func serve(t *testing.T, answers ...http.HandlerFunc) *server {
 func (s *server) player(t *testing.T) *player {
 	t.Helper()
 	p, err := New(Options{Dial: s.net.Dial, URLs: []string{"http://music.test/so_what.mp3?key=hush"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return p.Actions[0].(*player)
 }
 

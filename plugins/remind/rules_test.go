@@ -1,6 +1,7 @@
 package remind
 
 import (
+	"parley/internal/require"
 	"testing"
 	"time"
 )
@@ -10,13 +11,9 @@ const form = "2006-01-02 15:04"
 func in(t *testing.T, zone, at string) time.Time {
 	t.Helper()
 	z, err := time.LoadLocation(zone)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	when, err := time.ParseInLocation(form, at, z)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return when
 }
 

@@ -10,19 +10,16 @@ import (
 	"parley/core/action"
 	"parley/core/chat"
 	"parley/internal/quiethours"
+	"parley/internal/require"
 )
 
 // withHook returns tasks with a hook, in UTC with quiet hours from 22 to 7.
 func (w *fakeGateway) withHook(t *testing.T, h Hook) *Tasks {
 	t.Helper()
 	hours, err := quiethours.Parse("22:00-07:00", time.UTC)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	tasks := New(Options{Store: w, Hooks: []Hook{h}, Quiet: hours})
-	if err := tasks.Plugin().Init(t.Context(), action.Services{State: w, Task: w.task}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, tasks.Plugin().Init(t.Context(), action.Services{State: w, Task: w.task}))
 	return tasks
 }
 

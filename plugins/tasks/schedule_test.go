@@ -15,6 +15,7 @@ import (
 	"parley/core/action"
 	"parley/core/chat"
 	"parley/internal/cron"
+	"parley/internal/require"
 	"parley/sim"
 )
 
@@ -83,9 +84,7 @@ func (w *fakeGateway) startReplicas(t *testing.T, replicas int, s Schedule) (sto
 	var all sync.WaitGroup
 	for range replicas {
 		p := New(Options{Store: w, Schedules: []Schedule{s}, Log: slog.New(slog.NewTextHandler(&w.log, nil))}).Plugin()
-		if err := p.Init(ctx, action.Services{State: w, Task: w.task}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, p.Init(ctx, action.Services{State: w, Task: w.task}))
 		all.Go(func() { p.Work(ctx) })
 		time.Sleep(time.Second)
 	}
@@ -95,13 +94,9 @@ func (w *fakeGateway) startReplicas(t *testing.T, replicas int, s Schedule) (sto
 func schedule(t *testing.T, expression, zone string) Schedule {
 	t.Helper()
 	z, err := time.LoadLocation(zone)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	times, err := cron.Parse(expression, z)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return Schedule{Name: "test", Times: times, Spec: expression, What: What{Room: "fake:1", Text: "Hello"}}
 }
 
@@ -114,13 +109,9 @@ func TestDaysWithAnotherClock(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := schedule(t, "30 2 * * *", "Europe/Berlin")
 			zone, err := time.LoadLocation("Europe/Berlin")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			begin, err := time.ParseInLocation(time.DateOnly, around.day, zone)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			time.Sleep(time.Until(begin))
 			w := &fakeGateway{state: map[string]string{}}
 			stop := w.startReplicas(t, 3, s)

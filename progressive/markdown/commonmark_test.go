@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/require"
 	"parley/progressive/markdown"
 )
 
@@ -28,9 +29,7 @@ func TestCommonMark(t *testing.T) {
 		Markdown, HTML, Section string
 		Example                 int
 	}
-	if err := json.Unmarshal(data, &examples); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(data, &examples))
 	same, other := 0, map[string]int{}
 	for _, e := range examples {
 		doc := markdown.Parse(e.Markdown)

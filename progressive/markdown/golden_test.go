@@ -8,15 +8,14 @@ import (
 	"testing"
 
 	"parley/internal/golden"
+	"parley/internal/require"
 	"parley/progressive/markdown"
 )
 
 // A long answer in each dialect: whole, split, and at growing prefixes.
 func TestGolden(t *testing.T) {
 	data, err := os.ReadFile("testdata/answer.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	text := string(data)
 	for _, d := range dialects() {
 		golden.Check(t, filepath.Join("testdata", "answer."+d.name+".golden"), join(markdown.Render(markdown.Parse(text), d.d, markdown.Limits{})))

@@ -2,6 +2,7 @@ package replicas
 
 import (
 	"os"
+	"parley/internal/require"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,9 +24,7 @@ func TestSeeds(t *testing.T) {
 	begun, n := time.Now(), uint64(0)
 	if s := os.Getenv("PARLEY_SEEDS_FROM"); s != "" {
 		first, err := strconv.ParseUint(s, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for ; n < given; n++ {
 			try(t, first+n)
 		}
@@ -44,9 +43,7 @@ func freshFor(t *testing.T) time.Duration {
 		return fresh
 	}
 	lasts, err := time.ParseDuration(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return lasts
 }
 

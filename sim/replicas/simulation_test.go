@@ -23,6 +23,7 @@ import (
 	"parley/core/schedule"
 	"parley/core/storage"
 	"parley/core/storage/storagetest"
+	"parley/internal/require"
 	"parley/internal/schema"
 	"parley/progressive"
 	"parley/sim"
@@ -110,9 +111,7 @@ func (w *simulation) open(real bool) storage.Store {
 		return storagetest.NewStoreModel()
 	}
 	s, err := sqlite.Open(w.Context(), sqlitetest.Path(w.T), sqlitetest.Audited(w.T))
-	if err != nil {
-		w.Fatal(err)
-	}
+	require.NoError(w, err)
 	w.Cleanup(func() { _ = s.Close() })
 	return s
 }
@@ -157,9 +156,7 @@ func (w *simulation) start(slot int) {
 		Access:  access.Policy{People: map[chat.EntityID]bool{"ada": true}},
 		Schema:  schema.Compile, Grace: 3 * time.Second, Log: w.logger(p), Jitter: p.jitter,
 	})
-	if err != nil {
-		w.Fatal(err)
-	}
+	require.NoError(w, err)
 	ctx, kill := context.WithCancel(w.Context())
 	p.Runtime, p.life, p.kill = rt, ctx, kill
 	w.mu.Lock()

@@ -12,6 +12,7 @@ import (
 	"parley/connectors/telegram/telegramfake"
 	"parley/core/llm"
 	"parley/core/schedule"
+	"parley/internal/require"
 	"parley/progressive"
 )
 
@@ -238,9 +239,7 @@ func TestWaitingQuestionsExcuseNoAnswer(t *testing.T) {
 // The questions, the users and the configuration of a soak are made without a gateway.
 func TestWorld(t *testing.T) {
 	w, err := newWorld(options{dir: t.TempDir(), answer: time.Second, long: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer w.close()
 	asked := map[string]bool{}
 	for _, r := range w.rooms {

@@ -9,6 +9,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"parley/connectors/discord/discordfake"
+	"parley/internal/require"
 )
 
 // toFake sends every request to a fake, whatever its URL says, as the version of the API that it speaks.
@@ -26,15 +27,11 @@ func TestDiscordgo(t *testing.T) {
 	s, channel, ann := room(t)
 	client := httpClient(t, serve(t, s))
 	session, err := discordgo.New("Bot " + s.Token())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	session.Client = &http.Client{Transport: toFake{client.Transport}, Timeout: 20 * time.Second}
 	question := s.Say(channel, ann, "hello")
 	sent, err := session.ChannelMessageSendReply(channel, "hello yourself", &discordgo.MessageReference{MessageID: question, ChannelID: channel})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if err := session.ChannelTyping(channel); err != nil {
 		t.Error(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"parley/connectors/discord/discordfake"
+	"parley/internal/require"
 )
 
 func TestEvents(t *testing.T) {
@@ -186,9 +187,7 @@ func TestGatewayFaults(t *testing.T) {
 			t.Error("the dropped connection was opened; want an error")
 		}
 		ws, _, err := dialer.Dial("ws://gateway.test/?v=6", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer ws.Close()
 		if code := (&gw{t: t, ws: ws}).closed(); code != 4012 {
 			t.Errorf("old version closed with %d; want 4012", code)

@@ -11,6 +11,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"parley/connectors/discord/discordfake"
+	"parley/internal/require"
 )
 
 const allIntents = discordfake.IntentGuilds | discordfake.IntentGuildMessages | discordfake.IntentDMs |
@@ -50,26 +51,20 @@ func connectTo(t *testing.T, mem *memNet, url string) *gw {
 	t.Helper()
 	dialer := websocket.Dialer{NetDialContext: mem.Dial}
 	ws, _, err := dialer.DialContext(t.Context(), url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = ws.Close() })
 	return &gw{t: t, ws: ws}
 }
 
 func (g *gw) send(format string, args ...any) {
 	g.t.Helper()
-	if err := g.ws.WriteMessage(websocket.TextMessage, fmt.Appendf(nil, format, args...)); err != nil {
-		g.t.Fatal(err)
-	}
+	require.NoError(g.t, g.ws.WriteMessage(websocket.TextMessage, fmt.Appendf(nil, format, args...)))
 }
 
 func (g *gw) next() frame {
 	g.t.Helper()
 	var f frame
-	if err := g.ws.ReadJSON(&f); err != nil {
-		g.t.Fatal(err)
-	}
+	require.NoError(g.t, g.ws.ReadJSON(&f))
 	return f
 }
 

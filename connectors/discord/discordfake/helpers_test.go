@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"parley/connectors/discord/discordfake"
+	"parley/internal/require"
 )
 
 const agent = "DiscordBot (https://example.com/bot, 1.0)"
@@ -37,9 +38,7 @@ func (a answer) id() string {
 func newRequest(t *testing.T, s *discordfake.Server, method, path, body string) *http.Request {
 	t.Helper()
 	r, err := http.NewRequest(method, "http://discord.test/api/v10"+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r.Header.Set("Authorization", "Bot "+s.Token())
 	r.Header.Set("User-Agent", agent)
 	if body != "" {

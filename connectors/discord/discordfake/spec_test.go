@@ -8,14 +8,13 @@ import (
 	"testing"
 
 	"parley/connectors/discord/discordfake"
+	"parley/internal/require"
 )
 
 func loadSpec(t *testing.T) *discordfake.Spec {
 	t.Helper()
 	spec, err := discordfake.SharedSpec()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if spec == nil {
 		t.Skip("SKIPPED: PARLEY_SPECS names no directory with " + discordfake.SpecFile + "; requests are NOT compared with Discord's API description")
 	}
@@ -71,9 +70,7 @@ func TestSpecQueries(t *testing.T) {
 		"": true, "limit=100&after=1": true, "limit=101": false, "limit=x": false, "after=x": false, "since=1": false,
 	} {
 		values, err := url.ParseQuery(query)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if err := spec.CheckQuery(discordfake.GetMessages, values); (err == nil) != ok {
 			t.Errorf("%q: %v", query, err)
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"parley/connectors/discord/discordfake"
+	"parley/internal/require"
 )
 
 // upload sends a payload with files, which are named by their content.
@@ -18,14 +19,10 @@ func upload(t *testing.T, s *discordfake.Server, method, path, payload string, f
 	t.Helper()
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
-	if err := w.WriteField("payload_json", payload); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.WriteField("payload_json", payload))
 	for i, data := range files {
 		p, err := w.CreateFormFile(fmt.Sprintf("files[%d]", i), data[:1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		_, _ = p.Write([]byte(data)) // into memory
 	}
 	_ = w.Close()
@@ -49,9 +46,7 @@ func stands(a answer) (names, ids []string) {
 // An edit's list is all that stays ("Editing Message Attachments" in Discord's reference).
 func TestAttachmentsOfEdits(t *testing.T) {
 	spec, err := discordfake.SharedSpec()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	const two = `{"attachments":[{"id":"0","filename":"a"},{"id":"1","filename":"b"}]}`
 	for name, c := range map[string]struct {
 		edit  string
@@ -142,9 +137,7 @@ func TestReplacedFileIsGone(t *testing.T) {
 		want int
 	}{{url(made), http.StatusNotFound}, {url(next), http.StatusOK}} {
 		r, err := http.NewRequest("GET", c.url, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if a := sendRequest(s, r); a.status != c.want {
 			t.Errorf("%s: %d %s; want %d", c.url, a.status, a.text, c.want)
 		}

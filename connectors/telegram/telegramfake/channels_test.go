@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"parley/connectors/telegram/telegramfake"
+	"parley/internal/require"
 )
 
 // A channel's posts come from the channel and hide their author, and the bot posts, changes and deletes as an
@@ -94,8 +95,6 @@ type channelUpdate struct {
 // posts is all that the bot has not confirmed.
 func (b *bot) posts() (all []channelUpdate) {
 	b.t.Helper()
-	if err := json.Unmarshal(b.ok("getUpdates", nil).Result, &all); err != nil {
-		b.t.Fatal(err)
-	}
+	require.NoError(b.t, json.Unmarshal(b.ok("getUpdates", nil).Result, &all))
 	return all
 }

@@ -14,6 +14,7 @@ import (
 
 	"parley/connectors/connectortest"
 	"parley/connectors/telegram/telegramfake"
+	"parley/internal/require"
 	"parley/sim"
 )
 
@@ -46,16 +47,12 @@ type params map[string]any
 func serve(t testing.TB, opts ...telegramfake.Option) *bot {
 	web := sim.NewNet()
 	l, err := web.Listen("tcp", "api:80")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b := &bot{Server: telegramfake.New(opts...), t: t, http: &http.Client{Transport: &http.Transport{DialContext: web.Dial}}}
 	connectortest.Serve(t, l, b.Server)
 	t.Cleanup(b.http.CloseIdleConnections)
 	spec, err := telegramfake.SharedSpec()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b.spec = spec
 	return b
 }
@@ -199,9 +196,7 @@ func number(n int64) string { return strconv.FormatInt(n, 10) }
 func loadSpec(t *testing.T) *telegramfake.Spec {
 	t.Helper()
 	spec, err := telegramfake.SharedSpec()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if spec == nil {
 		t.Skip("SKIPPED: set PARLEY_SPECS to the directory with " + telegramfake.SpecFile)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"parley/connectors/telegram/telegramfake"
+	"parley/internal/require"
 )
 
 // upload calls a method with files, by the parameter that they are. Their names are what precedes a colon.
@@ -26,21 +27,15 @@ func (b *bot) upload(method string, p params, files map[string]string) answer {
 	for field, file := range files {
 		name, data, _ := strings.Cut(file, ":")
 		part, err := w.CreateFormFile(field, name)
-		if err != nil {
-			b.t.Fatal(err)
-		}
+		require.NoError(b.t, err)
 		_, _ = io.WriteString(part, data)
 	}
 	_ = w.Close()
 	resp, err := b.http.Post("http://api/bot"+b.Token()+"/"+method, w.FormDataContentType(), &form)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	require.NoError(b.t, err)
 	defer resp.Body.Close()
 	var a answer
-	if err := json.NewDecoder(resp.Body).Decode(&a); err != nil {
-		b.t.Fatal(err)
-	}
+	require.NoError(b.t, json.NewDecoder(resp.Body).Decode(&a))
 	if a.OK && b.spec != nil {
 		if err := b.spec.CheckResult(method, a.Result); err != nil {
 			b.t.Errorf("%v\n%s", err, a.Result)
@@ -52,9 +47,7 @@ func (b *bot) upload(method string, p params, files map[string]string) answer {
 func painted(t *testing.T, name string, width, height int) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, width, height))); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, png.Encode(&b, image.NewGray(image.Rect(0, 0, width, height))))
 	return name + ":" + b.String()
 }
 
@@ -62,9 +55,7 @@ func painted(t *testing.T, name string, width, height int) string {
 func withSpec(t *testing.T) (opts []telegramfake.Option) {
 	t.Helper()
 	spec, err := telegramfake.SharedSpec()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if spec != nil {
 		opts = append(opts, telegramfake.WithSpec(spec))
 	}
@@ -128,9 +119,7 @@ func TestEditMessageMedia(t *testing.T) {
 func showsIn(t *testing.T, a answer) (kind string) {
 	t.Helper()
 	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(a.Result, &fields); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(a.Result, &fields))
 	for _, k := range []string{"photo", "audio", "document"} {
 		if fields[k] != nil {
 			kind += k
@@ -142,9 +131,7 @@ func showsIn(t *testing.T, a answer) (kind string) {
 func kindIn(t *testing.T, media string) string {
 	t.Helper()
 	var in struct{ Type string }
-	if err := json.Unmarshal([]byte(media), &in); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(media), &in))
 	return in.Type
 }
 

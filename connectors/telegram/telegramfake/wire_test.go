@@ -16,6 +16,7 @@ import (
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
 	"parley/connectors/telegram/telegramfake"
+	"parley/internal/require"
 )
 
 // loopback serves on a real socket.
@@ -28,14 +29,10 @@ func loopback(t *testing.T, opts ...telegramfake.Option) (*telegramfake.Server, 
 
 func read(t *testing.T, resp *http.Response, err error) answer {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer resp.Body.Close()
 	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	a := answer{Status: resp.StatusCode, RetryHeader: resp.Header.Get("Retry-After")}
 	if err := json.Unmarshal(data, &a); err != nil {
 		t.Fatalf("%q: %v", data, err)
@@ -50,9 +47,7 @@ func TestEveryBodyIsRead(t *testing.T) {
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
 	for k, v := range map[string]string{"chat_id": number(chat.ID), "text": "multipart"} {
-		if err := w.WriteField(k, v); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, w.WriteField(k, v))
 	}
 	w.Close()
 	post := func(kind, body string) answer {
@@ -124,9 +119,7 @@ func TestWithTheClientLibrary(t *testing.T) {
 	chat, old := s.AddPrivate(ann), s.AddGroup("g")
 	s.Say(chat, ann, "/start hi")
 	resp, err := client.MakeRequest("getUpdates", tgbotapi.Params{"timeout": "0", "allowed_updates": `["message","my_chat_member"]`})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var updates []tgbotapi.Update
 	if err := json.Unmarshal(resp.Result, &updates); err != nil || len(updates) != 1 {
 		t.Fatalf("updates %s: %v", resp.Result, err)

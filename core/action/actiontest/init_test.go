@@ -7,6 +7,7 @@ import (
 
 	"parley/core/action"
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 // A plugin finds after a restart what it has kept, and says once what it says with the same key in the same room.
@@ -26,9 +27,7 @@ func TestHost(t *testing.T) {
 	}}
 	var host Host
 	for range 2 {
-		if err := host.Init(t, plugin); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, host.Init(t, plugin))
 	}
 	if len(found) != 2 || found[0] != "" || found[1] != "I" {
 		t.Errorf("it finds %q", found)

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"math/rand/v2"
 	"os"
+	"parley/internal/require"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -37,9 +38,7 @@ func TestRecordedAnswers(t *testing.T) {
 	const chunkings = 10_000
 	for _, name := range files {
 		raw, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var got recorded
 		got.Text, got.Result = read(options(name), string(raw))
 		golden(t, strings.TrimSuffix(name, ".txt")+".json", got)
@@ -59,18 +58,12 @@ func golden(t *testing.T, name string, got recorded) {
 		if err == nil {
 			err = os.WriteFile(name, append(raw, '\n'), 0o644)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	raw, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var want recorded
-	if err := json.Unmarshal(raw, &want); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(raw, &want))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s: %s; want none", name, diff)
 	}
@@ -91,9 +84,7 @@ func FuzzScanner(f *testing.F) {
 	files, _ := filepath.Glob("testdata/answers/*.txt")
 	for _, name := range files {
 		raw, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, err)
 		f.Add(string(raw), strings.HasPrefix(filepath.Base(name), "form"), uint64(len(raw)))
 	}
 	for _, text := range []string{"<think>a¤", "<response><text>`</text>¤", "<text>x<thought>¤</text>", "{\"name\":\"A\"¤", "<tool_call>{¤\xff", "```\n<text>¤</text></response>"} {

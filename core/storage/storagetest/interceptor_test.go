@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 // The interceptor passes arguments and results on, and hides the results of a call whose error is not the store's own.
@@ -24,9 +25,7 @@ func TestInterceptor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := NewStoreModel()
-			if err := s.SaveRoom(t.Context(), chat.Room{ID: "room"}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.SaveRoom(t.Context(), chat.Room{ID: "room"}))
 			var seen Call
 			i := &Interceptor{Store: s, Around: func(_ context.Context, call Call, do func() error) error {
 				seen = call

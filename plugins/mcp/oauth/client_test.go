@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/require"
 	"parley/plugins/mcp/oauth"
 )
 
@@ -31,9 +32,7 @@ func TestRegisteredClient(t *testing.T) {
 				s.loginOf(m, set)
 				g := s.gatewayOf(m, set)
 				first, err := g.Token(s.Context(), "")
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				second, err := g.Token(s.Context(), first)
 				if err != nil || second == first || s.asked() != 2 {
 					t.Errorf("renewed: %q, %v, %d requests", second, err, s.asked())
@@ -103,9 +102,7 @@ func TestRejectedTokens(t *testing.T) {
 		var waits []time.Duration
 		for range 9 {
 			token, err := g.Token(s.Context(), "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if token, err = g.Token(s.Context(), token); err != nil {
 				t.Fatal(err)
 			}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/require"
 	"parley/plugins/mcp/oauth"
 	"parley/sim"
 )
@@ -106,9 +107,7 @@ func (s *server) json(mux *http.ServeMux, path string, v any) {
 
 func (s *server) serve(address string, h http.Handler) {
 	l, err := s.net.Listen("tcp", address)
-	if err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, err)
 	web := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		to := s.elsewhen[r.URL.Path]

@@ -10,15 +10,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/internal/require"
 	"parley/plugins/mcp/oauth"
 	"parley/sim"
 )
 
 func key(t *testing.T, fill string) oauth.Key {
 	k, err := oauth.ParseKey(base64.StdEncoding.EncodeToString([]byte(strings.Repeat(fill, 32))))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return k
 }
 
@@ -50,9 +49,7 @@ func (s *server) login(m *memory) {
 func (s *server) loginOf(m *memory, set oauth.Settings) {
 	s.Helper()
 	value, err := oauth.Login(s.Context(), set, key(s.T, "k"), oauth.NewClient(s.net.Dial), landing, s.visit)
-	if err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, err)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.rows = map[string]string{oauth.Name("shop"): value}
@@ -109,9 +106,7 @@ func TestRenewedOnce(t *testing.T) {
 		m := &memory{}
 		s.login(m)
 		first, err := s.gateway(m).Token(s.Context(), "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		gateways := []*gateway{s.gateway(m), s.gateway(m), s.gateway(m)}
 		results := make(chan string, 30)
 		for n := range cap(results) {

@@ -16,6 +16,7 @@ import (
 
 	"parley/core/action"
 	"parley/core/action/actiontest"
+	"parley/internal/require"
 	"parley/plugins/mcp"
 	"parley/plugins/mcp/oauth"
 	"parley/sim"
@@ -39,9 +40,7 @@ func TestPluginWithLogin(t *testing.T) {
 		p := mcp.New(mcp.Options{Key: key(s.T, "k"), Dial: s.net.Dial, Servers: []mcp.Server{{
 			Name: "shop", URL: shopURL, OAuth: &shop, Read: []string{"list"}, Timeout: time.Minute,
 		}}})
-		if err := host.Init(s.T, p); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, host.Init(s.T, p))
 		ctx, cancel := context.WithCancel(s.Context())
 		var work sync.WaitGroup
 		work.Go(func() { p.Work(ctx) })
@@ -52,9 +51,7 @@ func TestPluginWithLogin(t *testing.T) {
 			t.Errorf("without a login: %d tools, %v", len(p.Live()), err)
 		}
 		s.login(m)
-		if err := host.Keep(ctx, oauth.Name("shop"), m.rows[oauth.Name("shop")]); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, host.Keep(ctx, oauth.Name("shop"), m.rows[oauth.Name("shop")]))
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if len(p.Live()) != 1 {
@@ -85,13 +82,9 @@ func TestPluginWithRejectedTokens(t *testing.T) {
 		p := mcp.New(mcp.Options{Key: key(s.T, "k"), Dial: s.net.Dial, Log: slog.New(slog.NewTextHandler(log, nil)), Servers: []mcp.Server{{
 			Name: "shop", URL: shopURL, OAuth: &shop, Read: []string{"list"}, Timeout: time.Minute,
 		}}})
-		if err := host.Init(s.T, p); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, host.Init(s.T, p))
 		ctx, cancel := context.WithCancel(s.Context())
-		if err := host.Keep(ctx, oauth.Name("shop"), m.rows[oauth.Name("shop")]); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, host.Keep(ctx, oauth.Name("shop"), m.rows[oauth.Name("shop")]))
 		s.change(func() { s.stubborn = true })
 		var work sync.WaitGroup
 		work.Go(func() { p.Work(ctx) })
