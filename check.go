@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"slices"
 	"strings"
 	"time"
@@ -53,6 +54,11 @@ func Check(ctx context.Context, cfg config.Config, env Env, only ...string) []Fi
 		}},
 		{"shared", func(ctx context.Context) (string, error) { return checkShared(ctx, cfg, env, store) }},
 		{"web", func(ctx context.Context) (string, error) { return checkWeb(ctx, cfg, env) }},
+	}
+	if len(cfg.Web.TLS.Domains) > 0 {
+		parts = append(parts, part{"web.tls", func(ctx context.Context) (string, error) {
+			return checkSecure(ctx, cfg, env, net.DefaultResolver.LookupHost)
+		}})
 	}
 	parts = append(parts, models.checks...)
 	parts = append(parts, checkPrices(cfg))

@@ -165,6 +165,11 @@ func (g *Gateway) addWeb(agent chat.Agent) error {
 		return err
 	}
 	g.addr = l.Addr()
+	certificates, err := secure(g.cfg, g.env)
+	if err != nil {
+		_ = l.Close()
+		return err
+	}
 	token, err := local.Announce(g.cfg, g.addr)
 	if err != nil {
 		g.env.Log.Warn("can't publish this gateway's address; gateway pair won't find it", "err", err)
@@ -177,7 +182,7 @@ func (g *Gateway) addWeb(agent chat.Agent) error {
 	g.connectors = append(g.connectors, web.New(web.Options{
 		Drained:   drained,
 		Reasoning: g.cfg.Web.Reasoning || !g.cfg.Web.Public,
-		Listener:  l, Public: g.cfg.Web.Public, Agent: agent, Answers: g.runtime, Store: g.backends.store, Origins: g.cfg.Web.Origins,
+		Listener:  l, Public: g.cfg.Web.Public, Agent: agent, Answers: g.runtime, Store: g.backends.store, Origins: append(g.cfg.Web.TLS.Origins(), g.cfg.Web.Origins...), Secure: certificates,
 		Proxies: g.cfg.Web.TrustedProxies, Limits: web.Limits(g.cfg.Web.Limits), Ready: g.backends.ready, Limited: limits(append(g.limited, g.backends.limited)), Log: g.env.Log,
 		Memo: g.backends.memo, Zone: g.cfg.Limits.Zone(), Local: local.Handler(keptStore{g.backends.store, g.backends.memo}, g.runtime), LocalToken: token,
 		Refuse: g.reader().Refuse, Accept: g.reader().Accept(), Thumbnail: g.env.thumbnails(), Suggestions: suggestions(g.cfg), Hooks: g.tasks,

@@ -12,6 +12,7 @@ import (
 	"parley/config"
 	"parley/connectors"
 	"parley/connectors/web"
+	"parley/connectors/web/certificates"
 	"parley/core/action"
 	"parley/core/event"
 	"parley/core/llm"
@@ -41,6 +42,8 @@ type Env struct {
 	Parser Parser
 	// Listen opens the address of the web chat; nil is net.Listen.
 	Listen func(network, address string) (net.Listener, error)
+	// Authority issues the certificates of web.tls; the zero value is Let's Encrypt.
+	Authority certificates.Authority
 	// Dial opens connections; nil connects directly, or through the proxy of the environment.
 	Dial connectors.Dialer
 

@@ -59,15 +59,16 @@ func waitsForStore(err error) (reason string, waits bool) {
 	return stores.Unavailable(err)
 }
 
-// listenError means that web.listen can't be listened on.
+// listenError means that an address of the web chat can't be listened on.
 type listenError struct {
 	address string
+	advice  string
 	err     error
 }
 
 // Error implements error.
 func (e *listenError) Error() string {
-	return fmt.Sprintf("listen on %s: %v; choose another address with --listen or web.listen", e.address, e.err)
+	return fmt.Sprintf("listen on %s: %v; %s", e.address, e.err, e.advice)
 }
 
 // Unwrap returns the cause.
@@ -77,7 +78,7 @@ func (e *listenError) Unwrap() error { return e.err }
 func listen(cfg config.Config, env Env) (net.Listener, error) {
 	l, err := env.Listen("tcp", cfg.Web.Listen)
 	if err != nil {
-		return nil, &listenError{cfg.Web.Listen, err}
+		return nil, &listenError{cfg.Web.Listen, "choose another address with --listen or web.listen", err}
 	}
 	return l, nil
 }

@@ -33,6 +33,7 @@ func (d checker) check(c *Config) {
 	d.checkPrompts(c.Agent)
 	d.checkModels(c)
 	d.checkWeb(c.Web)
+	d.checkTLS(c)
 	d.checkTokens(c)
 	d.checkAddresses(c)
 	d.checkAgent(c.Agent)
@@ -174,13 +175,34 @@ func (d checker) checkWeb(w Web) {
 	}
 }
 
+// domain is the form of names for which certificates are issued: in lower case, with at least one dot, and no address.
+var domain = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])$`)
+
+// checkTLS checks the domains. Several gateways would each ask for the same certificates, and could not answer the checks of
+// the authority for each other.
+func (d checker) checkTLS(c *Config) {
+	t := c.Web.TLS
+	for i, name := range t.Domains {
+		if !domain.MatchString(name) || len(name) > 253 {
+			d.reject(fmt.Sprintf("web.tls.domains[%d]", i), "is not the name of a site", "write it in lower case without https://, a port or a path, such as chat.example.org")
+		}
+	}
+	switch {
+	case len(t.Domains) == 0:
+	case !c.Web.Public:
+		d.reject("web.tls.domains", "needs web.public: true, as others can reach the chat there", "set web.public: true, or remove this key")
+	case c.Shared.Scheme() != "inmem":
+		d.reject("web.tls.domains", "works for one gateway only, and shared is "+c.Shared.Scheme()+":", "remove this key, and put a proxy with TLS before the gateways: see docs/deploy.md")
+	}
+}
+
 // checkExposure requires several explicit settings before strangers can spend the owner's money.
 func (d checker) checkExposure(w Web, local bool) {
 	switch {
 	case !local && !w.Public:
 		d.reject("web.listen", "can be reached from other machines",
 			"listen on 127.0.0.1, or set web.public: true with web.origins and web.limits")
-	case w.Public && len(w.Origins) == 0:
+	case w.Public && len(w.Origins)+len(w.TLS.Domains) == 0:
 		d.reject("web.public", "is open to the public, but has no origins", `set web.origins, such as ["https://chat.example.org"]`)
 	case w.Public && (w.Limits.MessagesPerMinute == 0 || w.Limits.ConversationsPerHour == 0 || w.Limits.OpenRequests == 0):
 		d.reject("web.public", "is open to the public, but has no limits", "set every value of web.limits above 0")

@@ -287,10 +287,27 @@ type Web struct {
 	Reasoning bool `yaml:"reasoning"`
 	// The sites that can embed the chat, such as ["https://www.example.org"], without a trailing slash.
 	Origins []string `yaml:"origins"`
+	// Certificates, if the gateway serves https itself, and not a reverse proxy.
+	TLS WebTLS `yaml:"tls"`
 	// Your reverse proxies, such as ["10.0.0.0/8"]. X-Forwarded-For is only trusted from them.
 	TrustedProxies []netip.Prefix `yaml:"trusted_proxies"`
 	// Rate limits per visitor. 0 = no limit.
 	Limits Limits `yaml:"limits"`
+}
+
+// WebTLS gets and renews certificates.
+type WebTLS struct {
+	// The names that lead to this machine, such as [chat.example.org]: the chat is also at https://chat.example.org, at the ports 443 and 80 of
+	// this machine, with a certificate of Let's Encrypt. Setting them accepts its terms. Needs public: true. Empty = off.
+	Domains []string `yaml:"domains"`
+}
+
+// Origins returns the origins of the domains.
+func (t WebTLS) Origins() (all []string) {
+	for _, d := range t.Domains {
+		all = append(all, "https://"+d)
+	}
+	return all
 }
 
 // Limits are the rate limits of the web chat per IP address. 0 means no limit.

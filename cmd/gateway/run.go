@@ -52,6 +52,9 @@ func (r *runCmd) Run(ctx context.Context, c *cli) error {
 	}
 	log.Info("ready", "config", from, "model", g.Model(), "store", cfg.Store, "shared", cfg.Shared)
 	fmt.Fprintf(os.Stdout, "Parley is at http://%s\n", g.Addr())
+	for _, site := range cfg.Web.TLS.Origins() {
+		fmt.Fprintf(os.Stdout, "Visitors reach it at %s\n", site)
+	}
 	ctx, stop := context.WithCancel(ctx)
 	var beside sync.WaitGroup
 	beside.Go(func() { unmapStarts(ctx, log) })

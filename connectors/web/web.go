@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"parley/connectors"
+	"parley/connectors/web/certificates"
 	"parley/connectors/web/login"
 	"parley/core/answer"
 	"parley/core/chat"
@@ -93,6 +94,8 @@ type Options struct {
 	Hooks Hooks
 	// Reasoning allows readers to ask for the reasoning of models, where that is shown.
 	Reasoning bool
+	// Secure serves the chat with TLS too, at listeners of its own; nil for never.
+	Secure *certificates.Certificates
 	// Suggestions are first messages that an empty page offers.
 	Suggestions []string
 	Log         *slog.Logger
@@ -175,9 +178,15 @@ func (w *Web) Run(ctx context.Context, h connectors.Handler) error {
 		ErrorLog:          slog.NewLogLogger(w.opts.Log.Handler(), slog.LevelDebug),
 	}
 	ended := make(chan error, 1)
+	endTLS, err := w.serveTLS(ctx, srv, ended)
+	if err != nil {
+		return connectors.Fatal{Err: fmt.Errorf("%w: %w", ErrEnded, err)}
+	}
+	defer endTLS()
 	go func() { ended <- srv.Serve(w.opts.Listener) }()
 	select {
 	case err := <-ended:
+		_ = srv.Close() // the other listeners
 		return connectors.Fatal{Err: fmt.Errorf("%w: %w", ErrEnded, err)}
 	case <-ctx.Done():
 	}
@@ -193,7 +202,7 @@ func (w *Web) Run(ctx context.Context, h connectors.Handler) error {
 	close(w.ending)
 	late := time.AfterFunc(goodbye, func() { cut(chat.ErrShutdown) })
 	defer late.Stop()
-	err := <-shut
+	err = <-shut
 	cut(chat.ErrShutdown)
 	_ = srv.Close()
 	<-ended
@@ -202,6 +211,17 @@ func (w *Web) Run(ctx context.Context, h connectors.Handler) error {
 		return fmt.Errorf("stop the web chat: %w", err)
 	}
 	return nil
+}
+
+// serveTLS also serves srv with TLS, if the chat has certificates. The returned function waits for its end.
+func (w *Web) serveTLS(ctx context.Context, srv *http.Server, ended chan<- error) (end func(), err error) {
+	if w.opts.Secure == nil {
+		return func() {}, nil
+	}
+	if err := w.opts.Secure.Manage(ctx); err != nil {
+		return nil, err
+	}
+	return w.opts.Secure.Serve(srv, ended), nil
 }
 
 // goodbye is how long requests may take to end after the streams.
