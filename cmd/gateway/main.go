@@ -24,6 +24,7 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/lmittmann/tint"
+	_ "golang.org/x/crypto/x509roots/fallback" // certificates of authorities, for systems without any, such as the image
 
 	"parley"
 	"parley/config"
