@@ -175,7 +175,7 @@ func (d checker) checkWeb(w Web) {
 	}
 }
 
-// domain is the form of names for which certificates are issued: in lower case, with at least one dot, and no address.
+// domain is the form of names that can have a certificate: in lower case, with at least one dot, and no address.
 var domain = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])$`)
 
 // checkTLS checks the domains. Several gateways would each ask for the same certificates, and could not answer the checks of

@@ -27,7 +27,7 @@ type Options struct {
 	Domains   []string
 	Dir       string // where accounts, keys and certificates are kept, readable by this user alone
 	Authority Authority
-	// Secure and Plain are the listeners to which the domains lead from outside, at the ports 443 and 80. The authority checks there
+	// Secure and Plain are the listeners that the ports 443 and 80 of the domains lead to. The authority checks there
 	// that the domains are ours.
 	Secure, Plain net.Listener
 	Log           *slog.Logger
@@ -48,7 +48,7 @@ func New(o Options) *Certificates {
 	c.cache = certmagic.NewCache(certmagic.CacheOptions{
 		GetConfigForCert: func(certmagic.Certificate) (*certmagic.Config, error) { return c.magic, nil }, Logger: quiet,
 	})
-	// ARI, by which an authority can ask for an earlier renewal, is off: if the authority is away during a start, version 0.25.6 of the
+	// ARI, the requests of an authority for an earlier renewal, is off: if the authority is away during a start, version 0.25.6 of the
 	// library then continues with an empty certificate in place of the stored one.
 	c.magic = certmagic.New(c.cache, certmagic.Config{Storage: &certmagic.FileStorage{Path: o.Dir}, OnEvent: c.report, DisableARI: true, Logger: quiet})
 	template := certmagic.ACMEIssuer{
