@@ -178,7 +178,7 @@ func (w *Web) Run(ctx context.Context, h connectors.Handler) error {
 		ErrorLog:          slog.NewLogLogger(w.opts.Log.Handler(), slog.LevelDebug),
 	}
 	ended := make(chan error, 1)
-	endTLS, err := w.serveTLS(ctx, srv, ended)
+	endTLS, err := w.opts.Secure.Serve(ctx, srv, ended)
 	if err != nil {
 		return connectors.Fatal{Err: fmt.Errorf("%w: %w", ErrEnded, err)}
 	}
@@ -211,17 +211,6 @@ func (w *Web) Run(ctx context.Context, h connectors.Handler) error {
 		return fmt.Errorf("stop the web chat: %w", err)
 	}
 	return nil
-}
-
-// serveTLS also serves srv with TLS, if the chat has certificates. The returned function waits for its end.
-func (w *Web) serveTLS(ctx context.Context, srv *http.Server, ended chan<- error) (end func(), err error) {
-	if w.opts.Secure == nil {
-		return func() {}, nil
-	}
-	if err := w.opts.Secure.Manage(ctx); err != nil {
-		return nil, err
-	}
-	return w.opts.Secure.Serve(srv, ended), nil
 }
 
 // goodbye is how long requests may take to end after the streams.

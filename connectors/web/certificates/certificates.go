@@ -86,18 +86,16 @@ func (c *Certificates) report(_ context.Context, event string, data map[string]a
 	return nil
 }
 
-// Manage loads the stored certificates, and gets and renews them in the background until ctx ends. It fails if they can't be
-// read.
-func (c *Certificates) Manage(ctx context.Context) error {
-	if err := c.magic.ManageAsync(ctx, c.opts.Domains); err != nil {
-		return fmt.Errorf("read the certificates in %s: %w", c.opts.Dir, err)
+// Serve serves srv with the certificates too, redirects readers who come without TLS, and gets and renews certificates in the
+// background until ctx ends. The caller shuts srv down, and then calls end, which waits for all of it. Later failures go to failed.
+// It fails if the stored certificates can't be read. Without certificates (nil) it does nothing.
+func (c *Certificates) Serve(ctx context.Context, srv *http.Server, failed chan<- error) (end func(), err error) {
+	if c == nil {
+		return func() {}, nil
 	}
-	return nil
-}
-
-// Serve serves srv with the certificates, and redirects readers who come without TLS, until both have ended: the caller shuts
-// srv down, and then calls the returned function. Failures go to failed.
-func (c *Certificates) Serve(srv *http.Server, failed chan<- error) (end func()) {
+	if err := c.magic.ManageAsync(ctx, c.opts.Domains); err != nil {
+		return nil, fmt.Errorf("read the certificates in %s: %w", c.opts.Dir, err)
+	}
 	srv.TLSConfig = c.magic.TLSConfig()
 	srv.TLSConfig.NextProtos = append([]string{"h2", "http/1.1"}, srv.TLSConfig.NextProtos...)
 	plain := &http.Server{
@@ -121,7 +119,7 @@ func (c *Certificates) Serve(srv *http.Server, failed chan<- error) (end func())
 		<-ended
 		<-ended
 		c.cache.Stop()
-	}
+	}, nil
 }
 
 // redirect sends a reader to the same page with TLS. There is no Strict-Transport-Security: browsers keep it, and the domain
