@@ -98,7 +98,7 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 		Agent: agent, Owner: g.owner, Store: g.backends.store, Tracker: g.backends.tracker, Bus: g.backends.bus,
 		Models: g.models.Models, Meter: g.meter, Spenders: settings.Spenders(cfg), Parallel: cfg.Limits.Parallel, Total: cfg.Limits.ParallelTotal, Plugins: plugins, Observers: g.env.Observers, Schema: schema.Compile, Open: open, About: about(g),
 		Reader: g.reader(), ReadLinks: cfg.Agent.ReadLinks, Generation: generation(cfg.Agent), Turns: turns(cfg), Access: settings.Access(cfg), Approval: settings.Approval(cfg), Recall: settings.Recall(cfg),
-		Retention: schedule.Retention(cfg.Retention), Grace: cfg.Shutdown.Grace, Log: g.env.Log,
+		Retention: schedule.Retention(cfg.Retention), Grace: cfg.Shutdown.Grace, Log: g.env.Log, Pseudonym: g.pseudonym,
 	})
 	if err != nil {
 		return nil, settings.InPlace(cfg, err)

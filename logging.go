@@ -137,33 +137,33 @@ const logKeyName = "log key"
 // private returns log with bounds, and with conversation ids replaced by hashes, because the ids give access to the
 // conversations. The hashes stay the same for the life of the store, and are the same in all gateways that share it.
 func private(ctx context.Context, memo connectors.SharedState, log *slog.Logger) (*slog.Logger, error) {
-	key, err := logKey(ctx, memo)
+	key, err := storedKey(ctx, memo, logKeyName)
 	if err != nil {
 		return nil, err
 	}
 	return slog.New(limitLog(web.HideConversations(log.Handler(), key))), nil
 }
 
-// logKey returns the stored key, and makes one for a new store. If another gateway does the same at the same time, the
-// key that is stored first counts.
-func logKey(ctx context.Context, memo connectors.SharedState) (string, error) {
-	key, err := memo.Kept(ctx, logKeyName)
+// storedKey returns the random key that is stored under a name, and makes one for a new store. If another gateway does the
+// same at the same time, the key that is stored first counts.
+func storedKey(ctx context.Context, memo connectors.SharedState, name string) (string, error) {
+	key, err := memo.Kept(ctx, name)
 	if err != nil {
-		return "", fmt.Errorf("read the key of the log: %w", err)
+		return "", fmt.Errorf("read the %s: %w", name, err)
 	}
 	if key != "" {
 		return key, nil
 	}
 	made := rand.Text()
-	done, err := memo.Swap(ctx, logKeyName, "", made)
+	done, err := memo.Swap(ctx, name, "", made)
 	if err != nil {
-		return "", fmt.Errorf("store the key of the log: %w", err)
+		return "", fmt.Errorf("store the %s: %w", name, err)
 	}
 	if done {
 		return made, nil
 	}
-	if key, err = memo.Kept(ctx, logKeyName); err != nil {
-		return "", fmt.Errorf("read the key of the log: %w", err)
+	if key, err = memo.Kept(ctx, name); err != nil {
+		return "", fmt.Errorf("read the %s: %w", name, err)
 	}
 	return key, nil
 }

@@ -12,6 +12,7 @@ import (
 	"parley/connectors"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/internal/signature"
 	"parley/media"
 	providers "parley/models"
 	"parley/models/demo"
@@ -185,7 +186,7 @@ func (m *models) chat(cfg config.Config, env Env) {
 		}
 		options := providers.Options{
 			Model: c.Model, MaxTokens: c.MaxTokens, Parameters: parameters(c.Parameters), URL: c.URL, APIKey: c.APIKey.Reveal(),
-			Setting: fmt.Sprintf("models.chat[%d].model", i),
+			Setting: fmt.Sprintf("models.chat[%d].model", i), Name: c.Name, Agent: agentOptions(c),
 		}
 		sees := c.Vision != nil && *c.Vision
 		uses := uses(cfg, fmt.Sprintf("models.chat[%d]", i), sees, c.Tools == nil || *c.Tools)
@@ -193,10 +194,32 @@ func (m *models) chat(cfg config.Config, env Env) {
 		agent, _ := cfg.Provider(provider)
 		m.Chat = append(m.Chat, llm.Named{
 			Name: c.Name, Model: model, Label: name, Vision: sees, Thinking: llm.Thinking(c.Thinking), NoTools: c.Tools != nil && !*c.Tools, Prompt: c.PromptTokens, Fallback: c.Fallback,
-			Agent: agent.Agents,
+			Agent: agent.Agents, Remembers: agent.Agents || string(c.History) == providers.HistoryLast,
 		})
 	}
 	m.Large, m.name = m.Chat[0].Model, m.Chat[0].Label
+}
+
+// agentOptions returns the options of a model for agents.
+func agentOptions(c config.ChatModel) providers.Agent {
+	a := providers.Agent{Protocol: string(c.Protocol), History: string(c.History), SigningKey: c.SigningKey.Reveal()}
+	for _, s := range c.Share {
+		a.Share = append(a.Share, string(s))
+	}
+	return a
+}
+
+// userKeyName is the storage key of the key that makes ids of users for agents.
+const userKeyName = "key of agents"
+
+// pseudonym returns the id of a user for agents: it does not tell the account, and is the same in every room and for every
+// agent. It fails with the error of the store.
+func (g *Gateway) pseudonym(ctx context.Context, user chat.EntityID) (string, error) {
+	key, err := storedKey(ctx, g.backends.memo, userKeyName)
+	if err != nil {
+		return "", err
+	}
+	return signature.Sign(key, "user", []byte(user))[:32], nil
 }
 
 // answering creates a model that answers, and returns its name for logs. key is its key in the configuration, for

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -98,6 +99,29 @@ func (d checker) checkAddress(c *Config, path string, provider Provider, m ChatM
 		d.reject(path+".url", "is only for agents of your own", "write provider: http, or set the base_url of the provider")
 	case m.URL == "" && m.APIKey != "":
 		d.reject(path+".api_key", "has no url that it is for", "set the key in providers, or url as well")
+	}
+	d.checkOwn(path, provider, agent, m)
+}
+
+// responses is the provider that can store conversations itself.
+const responses Provider = "responses"
+
+// checkOwn checks the keys of an agent of the owner's own.
+func (d checker) checkOwn(path string, provider Provider, agent bool, m ChatModel) {
+	only := map[string]bool{
+		".protocol": m.Protocol != agentAGUI, ".history": m.History != historyFull && provider != responses, ".share": len(m.Share) > 0,
+		".signing_key": m.SigningKey != "", ".token": m.Token != "",
+	}
+	for _, key := range slices.Sorted(maps.Keys(only)) {
+		if only[key] && !agent {
+			d.reject(path+key, "is only for agents of your own", "write provider: http, or remove it")
+		}
+	}
+	for key, secret := range map[string]Secret{".signing_key": m.SigningKey, ".token": m.Token} {
+		sections.Reject(d.reject).Secret(path+key, secret, nil, "set the key alone, without spaces or line breaks")
+		if secret != "" && len(secret.Reveal()) < shortestSecret {
+			d.reject(path+key, "is shorter than 16 characters", "make a random one, for example with openssl rand -hex 32")
+		}
 	}
 }
 

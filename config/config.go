@@ -228,6 +228,18 @@ type ChatModel struct {
 	URL string `yaml:"url"`
 	// With url, the key that this agent wants, if any. It is sent as "Authorization: Bearer".
 	APIKey Secret `yaml:"api_key"`
+	// With provider: http, the protocol of requests to the agent: ag-ui (answers can be AG-UI or lines of JSON), or ai-sdk, for a
+	// route of the Vercel AI SDK such as /api/chat.
+	Protocol AgentProtocol `yaml:"protocol" default:"ag-ui"`
+	// full = each request has the whole conversation. last = only the new messages, for an agent with a memory of its own. With
+	// provider: responses, last lets OpenAI store the conversation.
+	History AgentHistory `yaml:"history" default:"full"`
+	// With provider: http, data for the agent besides the text: name and platform of the user, and files = attachments, in base64.
+	Share []AgentShare `yaml:"share"`
+	// With provider: http, signs the requests to the agent, so that it can refuse others: see docs/your-agent.md. Empty = unsigned.
+	SigningKey Secret `yaml:"signing_key"`
+	// With provider: http, the key with which the agent can write to a chat by itself: see docs/your-agent.md. Empty = it can't.
+	Token Secret `yaml:"token"`
 	// The maximum output tokens per call. 0 = the provider's limit.
 	MaxTokens int `yaml:"max_tokens"`
 	Parameters

@@ -134,3 +134,27 @@ const (
 func (Thinking) Words() []string {
 	return []string{"off", string(thinkingStatus), string(ThinkingFull)}
 }
+
+// AgentProtocol is the protocol of requests to an agent of the owner's own.
+type AgentProtocol string
+
+// agentAGUI is the default protocol.
+const agentAGUI AgentProtocol = "ag-ui"
+
+// Words returns the allowed values.
+func (AgentProtocol) Words() []string { return []string{string(agentAGUI), "ai-sdk"} }
+
+// AgentHistory selects the messages in a request to an agent.
+type AgentHistory string
+
+// historyFull is the default.
+const historyFull AgentHistory = "full"
+
+// Words returns the allowed values.
+func (AgentHistory) Words() []string { return []string{string(historyFull), "last"} }
+
+// AgentShare is data that an agent gets besides the text.
+type AgentShare string
+
+// Words returns the allowed values.
+func (AgentShare) Words() []string { return []string{"name", "platform", "files"} }

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"context"
 	"log/slog"
 	"math/rand/v2"
 	"time"
@@ -51,9 +52,11 @@ type Config struct {
 	Total      int                    // the same for all persons; 0 is no limit
 	Spenders   map[chat.EntityID]bool // users who can let answers exceed a soft limit, besides the owners
 	Meter      *quota.Meter           // counts messages and the cost of models, and enforces limits; nil for no limits
-	Grace      time.Duration          // how long runs may continue after the shutdown has begun, before they are canceled
-	Log        *slog.Logger
-	Jitter     func(time.Duration) time.Duration // spreads the pause before a retry; nil takes one of [d/2, d) by chance
+	// Pseudonym returns the opaque id of a user for agents. It is always the same. Nil: agents get none.
+	Pseudonym func(ctx context.Context, user chat.EntityID) (string, error)
+	Grace     time.Duration // how long runs may continue after the shutdown has begun, before they are canceled
+	Log       *slog.Logger
+	Jitter    func(time.Duration) time.Duration // spreads the pause before a retry; nil takes one of [d/2, d) by chance
 }
 
 // jitter spreads d over [d/2, d), so that many runs which failed together don't try again together.

@@ -130,7 +130,7 @@ func newTurns(b *base, in *inbox) (*turn.Turns, error) {
 			Reading: attachment.Reading{Reader: b.Reader, Store: store, Describes: b.Models.Vision != nil, Describe: composer.Describe, Log: log},
 		},
 		Generator: &turn.Generator{
-			Config: b.Generation, Turns: b.Turns, Tools: tools, Approvals: approvals, Emit: b.hub.Emit, Log: log,
+			Config: b.Generation, Turns: b.Turns, Tools: tools, Approvals: approvals, Sessions: &turn.Sessions{Store: store, Pseudonym: b.Pseudonym}, Emit: b.hub.Emit, Log: log,
 			Gate: &turn.Gate{Meter: b.Meter, Approvers: b.Spenders, Owners: in.pairing, Log: log},
 			Say: func(ctx context.Context, n chat.Notice) error {
 				_, err := in.notices.Say(ctx, n)
@@ -169,6 +169,9 @@ func newTools(b *base) (*prompt.Composer, *turn.Tools, error) {
 		if err := fixed.Add(tool, b.Schema); err != nil {
 			return nil, nil, fmt.Errorf("the dynamic providers: %w", err)
 		}
+	}
+	if err := fixed.Add(consent.Question{}, b.Schema); err != nil {
+		return nil, nil, fmt.Errorf("the question of agents: %w", err)
 	}
 	tools := &turn.Tools{Fixed: &fixed, Live: action.NewLiveToolbox(&fixed, b.Plugins, b.Schema, b.Log), Access: b.Access, Log: b.Log}
 	return composer, tools, tools.Check()

@@ -22,6 +22,8 @@ type Options struct {
 	MaxTokens int // of one answer; 0 leaves it to the provider
 	Parameters
 	URL, APIKey string // of a model that has its own address, instead of the provider's; see [sections.Section.Agents]
+	Agent       Agent
+	Name        string // the owner's name for the model
 	// Provider is the provider's key, and Setting the key of the model's name, for errors.
 	Provider, Setting string
 	// Dial opens connections; nil uses the network.
@@ -38,6 +40,24 @@ type Parameters struct {
 	ThinkingBudget    *int           // the maximum of tokens for thinking, instead of the provider's setting; 0 means none
 	Extra             map[string]any // more keys of the body
 }
+
+// Agent are the options of an agent of the owner's own. History is also one of models whose provider stores conversations.
+type Agent struct {
+	Protocol   string   // ProtocolAGUI, or empty, or ProtocolAISDK
+	History    string   // HistoryLast, or empty for the whole conversation
+	Share      []string // what the agent learns about users
+	SigningKey string   // signs requests; empty: unsigned
+}
+
+// The values of [Agent].
+const (
+	ProtocolAGUI  = "ag-ui"
+	ProtocolAISDK = "ai-sdk"
+	HistoryLast   = "last"
+	ShareName     = "name"
+	SharePlatform = "platform"
+	ShareFiles    = "files"
+)
 
 // Settings returns the names of settings for error texts, given the variables that hold the key and the address ("" for
 // none).

@@ -145,6 +145,8 @@ type Approval struct {
 	// Kind identifies the definition of the action: its name, description, schema and effect. An approval for all calls
 	// lapses when it changes. If it is empty, an approval for all calls is not offered.
 	Kind string
+	// Effect is the effect of the call, if it is not that of the action.
+	Effect Effect
 }
 
 // A Consenting action asks users itself before some of its calls, with package consent. If a call also needs an approval,

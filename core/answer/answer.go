@@ -116,9 +116,13 @@ func (a *Answer) segment(c Change) *segment {
 	if a.open == nil {
 		a.open = map[key]*segment{}
 	}
-	s := &segment{key: k, text: &strings.Builder{}}
+	s := &segment{key: k, text: &strings.Builder{}, below: c.Below}
 	a.open[k] = s
-	a.segs = append(a.segs, s)
+	at := len(a.segs)
+	for !s.below && at > 0 && a.segs[at-1].below {
+		at--
+	}
+	a.segs = slices.Insert(a.segs, at, s)
 	return s
 }
 
@@ -162,7 +166,7 @@ func (a *Answer) replace(s *segment, c Change) {
 	s.text = &strings.Builder{}
 	s.text.WriteString(c.Text)
 	s.said, s.brought, s.files, s.last = c.Text, c.Files, c.Files, c.End
-	a.log = append(a.log, entry{end: c.End, seg: s, change: Change{Kind: Callback, Call: c.Call, Important: c.Important}})
+	a.log = append(a.log, entry{end: c.End, seg: s, change: Change{Kind: Callback, Call: c.Call, Important: c.Important, Below: s.below}})
 	if c.Important != "" && len(a.important) < mostImportant {
 		a.important = append(a.important, c.Important)
 	}
@@ -320,6 +324,7 @@ type segment struct {
 	files      []llm.File       // currently shown
 	first      Cursor           // the first and the newest callback in the log, which a slow reader receives
 	last       Cursor
+	below      bool // it stays below the others
 }
 
 // entry is a change in the log. Its content is read on demand.

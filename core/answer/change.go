@@ -28,6 +28,8 @@ type Change struct {
 	// Notice marks a Text that is only for live readers, for example that another model continues. It is a segment of
 	// its own, and is not remembered.
 	Notice bool `json:"notice,omitempty"`
+	// Below keeps the segment of the Callback or ToolStage below all others. It counts when the segment begins.
+	Below bool `json:"below,omitempty"`
 	// Files are the files that the call shows from now on: a Callback without files removes earlier ones, a ToolStage
 	// without files keeps them.
 	Files   []llm.File `json:"files,omitempty"`

@@ -15,6 +15,7 @@ const (
 	EvaluationNote NoteKind = "evaluation" // the agent's view of the conversation; one per room, without a key
 	SummaryNote    NoteKind = "summary"    // a summary of the conversation up to a message; one per room, without a key
 	SettingNote    NoteKind = "setting"    // a setting of the room; the key is its name
+	AgentNote      NoteKind = "agent"      // the conversation with a model that remembers; see [ThreadOf]
 )
 
 // MaxNotes is the maximum number of notes of a kind in a room.
@@ -35,6 +36,9 @@ type RoomNote struct {
 
 // ModelSetting is the key of the [SettingNote] with the name of the model that answers in a room. It is not part of prompts.
 const ModelSetting = "model"
+
+// ThreadOf returns the [RoomNote.About] of the note with the thread of a model in a room, by which the room is found.
+func ThreadOf(thread string) EntityID { return EntityID("thread/" + thread) }
 
 // Reminder is a text for a user at a time of their choice.
 type Reminder struct {

@@ -210,7 +210,7 @@ func (ap *Approvals) record(c *action.Call, t *action.Tool, a action.Approval) c
 	now := time.Now()
 	return chat.Approval{
 		ID: c.Key(t.Def.Name, a.Kind), Room: c.Turn.Room.ID, Run: c.Turn.Run, Call: c.ID, Tool: a.Server + "/" + a.Tool,
-		Kind: a.Kind, Arguments: action.Hash(string(c.Parameters)), Effect: t.Def.Effect.String(), Asker: c.Turn.Message.Author, At: now, Expires: now.Add(ap.Waits()), Decision: chat.Pending,
+		Kind: a.Kind, Arguments: action.Hash(string(c.Parameters)), Effect: cmp.Or(a.Effect, t.Def.Effect).String(), Asker: c.Turn.Message.Author, At: now, Expires: now.Add(ap.Waits()), Decision: chat.Pending,
 	}
 }
 
@@ -284,7 +284,7 @@ func describe(c *action.Call, t *action.Tool, a action.Approval) (string, bool) 
 	if !ok {
 		return "", false
 	}
-	return fmt.Sprintf("🔐 **%s** (%s, %s)\n```\n%s\n```", text.Label(a.Tool), text.Label(a.Server), t.Def.Effect, quoted), true
+	return fmt.Sprintf("🔐 **%s** (%s, %s)\n```\n%s\n```", text.Label(a.Tool), text.Label(a.Server), cmp.Or(a.Effect, t.Def.Effect), quoted), true
 }
 
 // options returns the options of a question. all reports whether calls of this kind can be approved together, and

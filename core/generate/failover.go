@@ -42,6 +42,7 @@ func (r *round) takeBack() {
 	if r.text.Len() > 0 {
 		r.w.Answer.Apply(answer.Change{Kind: answer.Withdrawn, Step: r.step})
 	}
+	r.w.Calls.ClearStatuses()
 	for _, c := range r.calls {
 		if c.ID != "" {
 			r.w.Calls.Stage(c, answer.Tool{Stage: answer.StageEnd, Error: "The model failed before this was complete."})
@@ -76,7 +77,27 @@ func (w *Writer) requestFor(ctx context.Context, m llm.Named, ask build) (llm.Re
 		err = &llm.Failure{Kind: llm.ConversationTooLong, Err: fmt.Errorf("the prompt does not fit into the %d tokens of %s: %w", limit, m.Name, err)}
 	}
 	req.Messages = llm.NormalizeMessages(req.Messages)
+	if err == nil {
+		req.Session, err = w.session(ctx, m)
+	}
 	return req, err
+}
+
+// session returns the session of a model that remembers, or nil. It fails with the error of the store.
+func (w *Writer) session(ctx context.Context, m llm.Named) (*llm.Session, error) {
+	if !m.Remembers || w.Sessions == nil {
+		return nil, nil
+	}
+	return w.Sessions.Open(ctx, m.Name)
+}
+
+// keepState stores the state that a complete output leaves for the next request of its session. It fails with the error
+// of the store.
+func (w *Writer) keepState(ctx context.Context, req llm.Request, r *round) error {
+	if req.Session == nil || r.keeps == nil {
+		return nil
+	}
+	return w.Sessions.Keep(ctx, w.Route.Current().Name, r.keeps)
 }
 
 // adapt returns req in the form that the current model accepts.

@@ -22,6 +22,7 @@ package generate
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"slices"
@@ -77,6 +78,7 @@ type Writer struct {
 	First, Idle time.Duration // how long the model may take to its first output, and between two
 	Answer      *answer.Answer
 	Calls       *toolcall.Calls
+	Sessions    Sessions     // of models that remember conversations; can be nil
 	Unfollow    func() error // ends the agent's participation in the room until it is addressed again
 	Jitter      func(time.Duration) time.Duration
 	Info        event.RunInfo
@@ -103,6 +105,15 @@ type Writer struct {
 	before   func() State // the progress of the answer before the next round; nil before the first
 }
 
+// Sessions stores the conversations of a room with models that remember them: see [llm.Session]. Its errors are those of
+// the store.
+type Sessions interface {
+	// Open returns the session with the model of this name; it begins one if there is none.
+	Open(ctx context.Context, model string) (*llm.Session, error)
+	// Keep stores the state of the session.
+	Keep(ctx context.Context, model string, state json.RawMessage) error
+}
+
 // Write writes the answer from the prompts of st to w.Answer, and returns when the answer is complete. It fails with
 // [chat.ErrNothingToSay] if the model chose to say nothing, with [chat.ErrParked] if the run has to wait for a person
 // (then State is set), with a [llm.Failure] if no model could answer, and with the cause of ctx if that is done. Text
@@ -113,6 +124,9 @@ func (w *Writer) Write(ctx context.Context, st *prompt.Builder) error {
 		w.notice(0, answer.RemovedModel)
 	} else if w.Route.Replaced() {
 		w.notice(0, w.anotherModel(w.Route.Wanted()))
+	}
+	if w.Route.Current().Agent { // it knows no form
+		return w.generateNative(ctx, st)
 	}
 	// A parked run continues in the mode of its first part, even if the configuration has changed since: only
 	// native rounds are stored.

@@ -49,8 +49,12 @@ func (w *Writer) generateNative(ctx context.Context, st *prompt.Builder) error {
 		}
 		n, step = w.State.Step+1, w.State.Next
 	}
-	for ; n < w.steps(); n++ {
-		asks.last = n == w.steps()-1
+	most := w.steps()
+	if w.Route.Current().Agent { // its rounds are its questions
+		most = maxQuestions
+	}
+	for ; n < most; n++ {
+		asks.last = n == most-1
 		if n > 0 {
 			w.before = func() State { return State{Step: n - 1, Next: step, Rounds: storeMessages(asks.rounds)} }
 		}
@@ -65,6 +69,9 @@ func (w *Writer) generateNative(ctx context.Context, st *prompt.Builder) error {
 	}
 	return nil
 }
+
+// maxQuestions is the maximum number of times that an agent can ask its user in one answer.
+const maxQuestions = 50
 
 // goOnNative makes the remaining calls of a round that has parked the run. It fails like [Writer.Write].
 func (w *Writer) goOnNative(ctx context.Context, asks *native) (over bool, err error) {
@@ -82,6 +89,9 @@ func (w *Writer) followNative(ctx context.Context, asks *native, n int, r *round
 	}
 	// Opaque is provider data that must be returned unchanged, such as signed reasoning. Without it, some providers
 	// refuse the next round.
+	if m := w.Route.Current(); m.Agent { // it asks its user, and no other model can continue for it
+		w.Only = []string{m.Name}
+	}
 	asks.rounds = append(asks.rounds, llm.Message{Role: llm.RoleAssistant, Text: r.text.String(), Calls: r.calls, Opaque: r.opaque})
 	return w.actNative(ctx, asks, State{Step: n, Next: r.step + 1, Calls: storeCalls(r.calls)})
 }

@@ -3,6 +3,7 @@ package generate
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -43,7 +44,11 @@ type round struct {
 	visible bool
 	remote  bool // the provider has run calls: they are not repeated
 	parted  bool // text that follows is below such a call
+	showed  bool // it has shown a status
 	opaque  *llm.Opaque
+	keeps   json.RawMessage // for the next request of the session; nil keeps the earlier one
+	above   int             // the length of text before the last of these calls
+	opened  func()          // begins the scanner again, for text that replaces the earlier one
 }
 
 // blank reports whether there is no text.
@@ -55,7 +60,7 @@ func (r *round) useless() bool {
 	switch {
 	case r.finish == llm.FinishFilter, len(r.wrote.Providers) > 0, r.wrote.Finish:
 		return false
-	case r.remote:
+	case r.remote, r.showed:
 		return false
 	case r.hidden && r.form:
 		return !r.wrote.Rooted || r.wrote.Cut
@@ -109,7 +114,7 @@ func (w *Writer) round(ctx context.Context, ask build, like *round) (*round, err
 		switch {
 		case err == nil && !r.useless():
 			w.Route.Worked()
-			return r, nil
+			return r, w.keepState(ctx, req, r)
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case err != nil && w.tryNext(r, err):
@@ -157,13 +162,14 @@ func (r *round) read(ctx context.Context, req llm.Request) (err error) {
 	if r.orders {
 		opt.Holds = r.repliesLater
 	}
-	r.scan = xmlform.New(opt)
+	r.opened = func() { r.scan = xmlform.New(opt) }
+	r.opened()
 	for c, err := range r.w.Route.Current().Model.Generate(ctx, req) {
 		if err != nil {
 			return r.broken(ctx, fmt.Errorf("generate: %w", err))
 		}
 		dog.Reset(r.w.Idle)
-		if err := r.take(c); err != nil {
+		if err := r.take(ctx, c); err != nil {
 			return err
 		}
 	}
@@ -187,9 +193,12 @@ func (r *round) broken(ctx context.Context, err error) error {
 }
 
 // take applies a chunk of the model's output.
-func (r *round) take(c llm.Chunk) error {
+func (r *round) take(ctx context.Context, c llm.Chunk) error {
 	if c.Alive || c.Reasoning != "" {
 		r.thinks(c.Reasoning)
+	}
+	if c.Rewrites {
+		r.rewrite()
 	}
 	if c.Text != "" {
 		r.some = true
@@ -206,6 +215,18 @@ func (r *round) take(c llm.Chunk) error {
 		if err := r.ran(*c.Remote); err != nil {
 			return err
 		}
+	}
+	if c.Status != nil {
+		r.some, r.visible, r.showed = true, true, true
+		r.w.Calls.Status(*c.Status)
+	}
+	if c.Acts {
+		if err := r.acts(ctx, c); err != nil {
+			return err
+		}
+	}
+	if c.State != nil {
+		r.keeps = c.State
 	}
 	if c.Finish != "" {
 		r.finish = c.Finish
@@ -225,11 +246,39 @@ func (r *round) say(text string) {
 	if r.parted {
 		r.parted, r.step = false, r.step+1
 		r.text.WriteString("\n\n")
+		r.above = r.text.Len()
 	}
 	r.text.WriteString(text)
 	if !r.hidden {
 		r.visible = true
 		r.w.Answer.Apply(answer.Change{Kind: answer.Text, Step: r.step, Text: text})
+	}
+}
+
+// acts journals a request that must not be repeated. The state before it is kept at once: the same request is not made for
+// a later message either.
+func (r *round) acts(ctx context.Context, c llm.Chunk) error {
+	r.remote, r.visible = true, true
+	if err := r.w.Calls.Acts(); err != nil {
+		return err
+	}
+	if c.State == nil || r.w.Sessions == nil {
+		return nil
+	}
+	return r.w.Sessions.Keep(ctx, r.w.Route.Current().Name, c.State)
+}
+
+// rewrite removes the text since the last call that the provider ran: other text follows in its place.
+func (r *round) rewrite() {
+	if r.parted || r.text.Len() == r.above {
+		return
+	}
+	r.opened()
+	kept := r.text.String()[:r.above]
+	r.text.Reset()
+	r.text.WriteString(kept)
+	if !r.hidden {
+		r.w.Answer.Apply(answer.Change{Kind: answer.Withdrawn, Step: r.step})
 	}
 }
 

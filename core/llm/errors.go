@@ -29,6 +29,7 @@ const (
 	NoVision            FailureKind = "no_vision"             // the model refuses images
 	ContentFilter       FailureKind = "content_filter"        // the provider's filter ended the answer
 	SetAside            FailureKind = "set_aside"             // processes crashed while they held the run
+	UnknownQuestion     FailureKind = "unknown_question"      // the agent does not know a question that was answered
 	ActionFailed        FailureKind = "action_failed"         // only of an [chat.ActionResult]
 )
 
@@ -57,6 +58,8 @@ func (k FailureKind) Sentence() string {
 		return "This model can't see images. The person who runs this bot can set vision: false for it. Please ask again without the image."
 	case ContentFilter:
 		return "The answer was stopped by the provider's content filter."
+	case UnknownQuestion:
+		return "The agent no longer knows this question, so your decision had no effect. Please ask again."
 	case SetAside:
 		return "I couldn't finish answering this. Please ask again or rephrase it."
 	case GenerationTimeout:

@@ -42,7 +42,7 @@ func (m Models) Answering() []Named {
 	if len(m.Chat) > 0 {
 		return m.Chat
 	}
-	return []Named{{Name: DefaultName, Model: m.Large, Vision: m.LargeVision, Agent: m.LargeAgent, Thinking: m.LargeThinking}}
+	return []Named{{Name: DefaultName, Model: m.Large, Vision: m.LargeVision, Agent: m.LargeAgent, Remembers: m.LargeAgent, Thinking: m.LargeThinking}}
 }
 
 // SmallOrLarge returns the model for short questions. It is nil if there is only an agent, which could act on them.
@@ -55,15 +55,17 @@ func (m Models) SmallOrLarge() Model {
 
 // Named is a model that can answer, by the owner's name for it.
 type Named struct {
-	Name     string
-	Model    Model
-	Label    string   // its name at the provider, for users; can be empty
-	Vision   bool     // it accepts images, see [Message.Images]
-	NoTools  bool     // it can't call tools
-	Agent    bool     // it is an agent with tools of its own: it only answers users
-	Thinking Thinking // the visible part of its reasoning
-	Prompt   int      // the maximum tokens of its prompts, instead of the usual one; 0 means the usual one
-	Fallback []string // the names of its fallbacks, in order
+	Name    string
+	Model   Model
+	Label   string // its name at the provider, for users; can be empty
+	Vision  bool   // it accepts images, see [Message.Images]
+	NoTools bool   // it can't call tools
+	Agent   bool   // it is an agent with tools of its own: it only answers users
+	// Remembers means that it can keep its own memory of conversations: requests to it have a [Session].
+	Remembers bool
+	Thinking  Thinking // the visible part of its reasoning
+	Prompt    int      // the maximum tokens of its prompts, instead of the usual one; 0 means the usual one
+	Fallback  []string // the names of its fallbacks, in order
 }
 
 // DefaultName is the name of the model that answers, if the owner gives none.
@@ -98,6 +100,8 @@ type Request struct {
 	MaxTokens int
 	// Readable requests reasoning as text, from providers that send it only on request: see [Chunk.Reasoning].
 	Readable bool
+	// Session is the conversation, for a model that remembers it; nil for others, and for questions outside of a conversation.
+	Session *Session
 }
 
 // Tool describes a tool that a model can call. Parameters is the JSON schema of an object.
@@ -124,6 +128,9 @@ const (
 
 // Message is one message of a prompt.
 type Message struct {
+	// ID identifies the message in all prompts of its conversation; "" if it is only a part of this prompt. It contains ids
+	// of platforms, so it is not sent as it is.
+	ID      string
 	Role    Role
 	Text    string
 	Images  []File     // of User: attached images; only for models with vision
@@ -157,16 +164,24 @@ type ToolCall struct {
 
 // Chunk is one piece of a model's output. Its fields are independent; unset ones mean nothing.
 type Chunk struct {
-	Text   string // raw text, which can contain thoughts and calls
-	Call   *CallDelta
-	Remote *RemoteCall  // a call that is shown, not made
-	Finish FinishReason // at most once, near the end
-	Usage  *Usage       // at most once
-	Alive  bool         // hidden output such as reasoning: the stream is not stalled
+	Text string // raw text, which can contain thoughts and calls
+	// Rewrites means that Text replaces the text of this answer since the last [RemoteCall].
+	Rewrites bool
+	Call     *CallDelta
+	Remote   *RemoteCall  // a call that is shown, not made
+	Finish   FinishReason // at most once, near the end
+	Usage    *Usage       // at most once
+	Alive    bool         // hidden output such as reasoning: the stream is not stalled
 	// Reasoning is the next piece of readable reasoning, if the provider sends that. It is never part of the answer.
 	// Chunks with it are Alive.
 	Reasoning string
 	Opaque    *Opaque // at most once, near the end: it belongs into the message with this answer
+	Status    *Status // replaces the status with the same id
+	// Acts announces a request that must not be repeated, because it continues an earlier one: it is sent after yield has
+	// returned, and not sent if yield returned false.
+	Acts bool
+	// State is kept for the next request of the [Session], in place of the one before. The latest one of a complete output counts.
+	State json.RawMessage
 }
 
 // CallDelta is one piece of a tool call. Pieces of parallel calls can interleave; Index tells them apart.
@@ -232,8 +247,10 @@ type RemoteCall struct {
 	Name       string // in the first piece
 	Parameters string // the next piece, of JSON
 	Running    bool   // the parameters are complete
+	Short      string // with Running: the progress in one line, for everyone who reads the answer
 	Ended      bool
 	Result     string // with Ended
+	Files      []File // with Ended: shown below the answer
 	Error      string // with Ended: the reason of the failure, for the record; empty if it succeeded
 }
 

@@ -33,11 +33,11 @@ func modelMessage(s action.TurnContext, m chat.Memory) llm.Message {
 	switch {
 	case m.Author == s.Agent.Entity():
 		// Reminders and posts of hooks repeat texts of others.
-		return llm.Message{Role: llm.RoleAssistant, Text: guard(m.Text, contextTag)}
+		return llm.Message{ID: string(m.ID), Role: llm.RoleAssistant, Text: guard(m.Text, contextTag)}
 	case s.Private && !m.Author.Automatic() || m.Name == "":
-		return llm.Message{Role: llm.RoleUser, Text: guard(m.PromptText(), contextTag)}
+		return llm.Message{ID: string(m.ID), Role: llm.RoleUser, Text: guard(m.PromptText(), contextTag)}
 	}
-	return llm.Message{Role: llm.RoleUser, Text: guard(s.Line(m), contextTag)}
+	return llm.Message{ID: string(m.ID), Role: llm.RoleUser, Text: guard(s.Line(m), contextTag)}
 }
 
 // conversation is the part of the room's messages that a prompt contains.

@@ -65,6 +65,8 @@ type Calls struct {
 	blocks  map[string]*action.Block // by the ids of their calls
 	remotes map[string]*remote       // by the model's ids; of the run's goroutine
 	told    []string                 // the results of remotes, shortened; of the run's goroutine
+	// statuses are the texts of the provider's statuses; of the run's goroutine
+	statuses map[string]string
 }
 
 // A Journal records calls. An error ends the run: it has lost the room, or the store. In both cases nothing more may be

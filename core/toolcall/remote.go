@@ -46,6 +46,7 @@ func (tc *Calls) Remote(d llm.RemoteCall, step int) error {
 	}
 	shown := answer.Tool{Stage: answer.StageRunning, Parameters: text.Clean(r.parameters.String())}
 	if d.Running && !d.Ended {
+		shown.ShortResult = text.Brief(text.Clean(d.Short), maxShort)
 		r.block.Show(shown)
 	}
 	if !d.Ended {
@@ -57,8 +58,41 @@ func (tc *Calls) Remote(d llm.RemoteCall, step int) error {
 		tc.Log.Warn("a tool of the agent failed", "run", tc.Run.ID, "tool", r.block.Name, "err", text.Excerpt(d.Error, 200))
 		shown.Error = "It failed."
 	}
-	r.block.Show(shown)
+	r.block.Show(shown, llm.Showable(d.Files)...)
 	return tc.Journal.Note(tc.Life, chat.Note{Acted: r.block.ID})
+}
+
+const (
+	maxShort      = 120     // characters of the progress of a call that the provider runs
+	maxStatuses   = 20      // in one answer
+	maxStatusText = 4000    // characters of one
+	agentCall     = "agent" // the id of a request that is not repeated
+)
+
+// Acts journals that the model sends a request which must not be repeated: a process that adopts the run ends it. It
+// fails with the errors of [Journal].
+func (tc *Calls) Acts() error {
+	tc.acting = tc.NewID(agentCall)
+	return tc.Journal.Note(tc.Life, chat.Note{Acting: tc.acting, Text: tc.Answer.View().Remembered().Text()})
+}
+
+// Status shows a status of the provider below the answer, in place of the earlier one with its id. A status that changes
+// nothing is not shown again, and neither is one after the first maxStatuses.
+func (tc *Calls) Status(s llm.Status) {
+	id := "status-" + text.Brief(text.Clean(s.ID), maxRemoteID)
+	line, files := text.Excerpt(strings.TrimSpace(text.Clean(s.Text)), maxStatusText), llm.Showable(s.Files)
+	earlier, known := tc.statuses[id]
+	if known && earlier == line && len(files) == 0 || !known && (line == "" && len(files) == 0 || len(tc.statuses) == maxStatuses) {
+		return
+	}
+	if tc.statuses == nil {
+		tc.statuses = map[string]string{}
+	}
+	tc.statuses[id] = line
+	if len(files) > 0 { // files are stored with calls
+		tc.Answer.Apply(answer.Change{Kind: answer.ToolStage, Call: id, Below: true, Tool: &answer.Tool{Name: "file", Hidden: true, Stage: answer.StageEnd, Success: true}})
+	}
+	tc.Answer.Apply(answer.Change{Kind: answer.Callback, Call: id, Below: true, Text: line, Files: files})
 }
 
 // remoteFailure returns the failure of a model that exceeds a bound.
@@ -82,6 +116,7 @@ func (tc *Calls) beginRemote(d llm.RemoteCall, step int) (*remote, error) {
 		tc.remotes = map[string]*remote{}
 	}
 	tc.remotes[d.ID] = r
+	tc.acting = id
 	n := chat.Note{Acting: id, Text: tc.Answer.View().Remembered().Text()}
 	if err := tc.Journal.Note(tc.Life, n); err != nil {
 		return nil, err
@@ -97,4 +132,12 @@ func (tc *Calls) EndRemote(why string) {
 	for _, r := range tc.remotes {
 		r.block.Show(answer.Tool{Stage: answer.StageEnd, Parameters: text.Clean(r.parameters.String()), Error: why})
 	}
+}
+
+// ClearStatuses removes the statuses of a model that has failed, before another one answers.
+func (tc *Calls) ClearStatuses() {
+	for id := range tc.statuses {
+		tc.Answer.Apply(answer.Change{Kind: answer.Callback, Call: id, Below: true})
+	}
+	tc.statuses = nil
 }

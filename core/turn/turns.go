@@ -78,7 +78,7 @@ func (ts *Turns) execution(at *attempt, gap int) *execution {
 		Offers: g.Tools.offers, Journal: j, Risk: &j.risk, ConfirmFor: g.Approvals.Waits(), Life: at.life, Emit: g.Emit, Log: g.Log,
 	}
 	gen := &generate.Writer{
-		Config: g.Config, First: g.Turns.First, Idle: g.Turns.Idle, Answer: at.answer, Calls: calls,
+		Config: g.Config, First: g.Turns.First, Idle: g.Turns.Idle, Answer: at.answer, Calls: calls, Sessions: &sessions{g.Sessions, at, j},
 		Unfollow: j.unfollow, Jitter: j.Jitter, Info: at.info, Emit: g.Emit, Log: g.Log,
 	}
 	w := &waiting{at: at, journal: j, store: ts.Asking.Parking, gen: gen, calls: calls}
@@ -132,6 +132,7 @@ type Generator struct {
 	Turns     schedule.TurnPolicy
 	Tools     *Tools
 	Approvals *consent.Approvals
+	Sessions  *Sessions
 	Gate      *Gate
 	Say       func(ctx context.Context, n chat.Notice) error // sends a message to another room
 	Emit      func(event.Event)

@@ -1,6 +1,7 @@
 // Package agent implements [llm.Model] for an agent of the owner's own behind an HTTP address. The request is an AG-UI
-// run (request.go); the answer is a stream of AG-UI events (agui.go), or of lines of JSON in a smaller protocol
-// (lines.go), which the media type of the response tells apart. Both are translated to the same stream (stream.go).
+// run, or that of a route of the AI SDK (request.go); the answer is a stream of AG-UI events (agui.go), of the chunks of the
+// AI SDK (uiparts.go), or of lines of JSON in a smaller protocol (lines.go), which the headers of the response tell apart.
+// All are translated to the same stream (stream.go). A run that asks its user is continued by a later request (ask.go).
 //
 // Such an agent calls its own tools. The gateway shows these calls but does not make them, so it offers the agent no
 // tools of its own; see docs/your-agent.md and docs/engineering/adr/0016-calls-of-an-agent-are-shown-not-made.md.
@@ -18,9 +19,12 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"sync/atomic"
 
 	"parley/core/llm"
 	"parley/internal/sections"
+	"parley/internal/signature"
+	"parley/internal/uistream"
 	"parley/models"
 	"parley/models/wire"
 )
@@ -50,6 +54,7 @@ type Model struct {
 	*wire.Endpoint
 	options models.Options
 	client  *http.Client
+	old     atomic.Bool // the agent refuses the field with the version of the protocol
 }
 
 var (
@@ -58,7 +63,7 @@ var (
 )
 
 const (
-	maxEvent     = 1 << 20 // bytes of one event, or one line
+	maxEvent     = 12 << 20 // bytes of one event, or one line: of a file in base64
 	maxRedirects = 3
 	name         = "the agent" // the name in checks and logs
 )
@@ -136,23 +141,55 @@ func (m *Model) advice(kind llm.FailureKind, status int) string {
 	return "no agent answers at " + at + ": start it or correct " + m.Settings.URL
 }
 
-// Generate implements [llm.Model].
+// Generate implements [llm.Model]. A request that continues a run is announced before it is sent: the agent may act on it,
+// so it is not repeated.
 func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
 		m.Run(ctx, req, yield, func(ctx context.Context, _ context.CancelCauseFunc, _ string, req llm.Request, yield func(llm.Chunk) bool) error {
-			res, err := m.post(ctx, req)
-			if err != nil {
-				return err
+			j := m.job(req)
+			if j.paused != nil {
+				state, err := json.Marshal(j.kept)
+				if err != nil || !yield(llm.Chunk{Acts: true, State: state}) {
+					return err
+				}
 			}
-			defer res.Body.Close()
-			return read(res, yield)
+			err := m.run(ctx, j, yield)
+			if r, ok := errors.AsType[*wire.Refusal](err); ok && j.paused != nil && r.Gone() {
+				f := m.Failure(err)
+				return &llm.Failure{Kind: llm.UnknownQuestion, Err: f.Err}
+			}
+			return err
 		})
 	}
 }
 
+// run makes the request j and yields its answer. An agent of a version that refuses the version of the protocol is asked
+// again without it: it has not begun a run.
+func (m *Model) run(ctx context.Context, j job, yield func(llm.Chunk) bool) error {
+	res, err := m.post(ctx, j)
+	if r, ok := errors.AsType[*wire.Refusal](err); ok && r.Mentions("protocolversion") && !m.old.Swap(true) {
+		res, err = m.post(ctx, j)
+	}
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	s := &stream{yield: yield, agent: m.options.Name, runID: j.runID, calls: map[string]*call{}, kept: j.kept}
+	s.kept.Seen = j.seen()
+	return s.response(res)
+}
+
 // post starts a run and returns its response, whose body the caller closes.
-func (m *Model) post(ctx context.Context, r llm.Request) (*http.Response, error) {
-	body, err := json.Marshal(m.input(r))
+func (m *Model) post(ctx context.Context, j job) (*http.Response, error) {
+	var wanted any = m.chat(j)
+	if m.options.Agent.Protocol != models.ProtocolAISDK {
+		in, err := m.input(j)
+		if err != nil {
+			return nil, err
+		}
+		wanted = in
+	}
+	body, err := json.Marshal(wanted)
 	if err != nil {
 		return nil, err
 	}
@@ -165,18 +202,23 @@ func (m *Model) post(ctx context.Context, r llm.Request) (*http.Response, error)
 	if m.APIKey != "" {
 		req.Header.Set("Authorization", "Bearer "+m.APIKey)
 	}
+	signature.Add(req.Header, m.options.Agent.SigningKey, body)
 	return wire.Refuse(req, m.client.Do)
 }
 
-// read yields the answer in res until it is complete or yield wants no more, and then returns nil.
-func read(res *http.Response, yield func(llm.Chunk) bool) error {
+// response yields the answer in res until it is complete or yield wants no more, and then returns nil.
+func (s *stream) response(res *http.Response) error {
 	given := res.Header.Get("Content-Type")
 	media, _, _ := mime.ParseMediaType(given)
 	events := wire.NewEventReader(res.Body, maxEvent)
-	s := stream{yield: yield, calls: map[string]*call{}}
+	event := s.agui
+	if res.Header.Get(uistream.Header) != "" {
+		event = s.uiChunk
+	}
+	take := func() error { return event(bytes.TrimSpace(events.Data)) }
 	switch media {
 	case "text/event-stream":
-		return s.read(events, events.Next, func() error { return s.event(bytes.TrimSpace(events.Data)) })
+		return s.read(events, events.Next, take)
 	case "application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines":
 		var line []byte
 		next := func() (ok bool) {
@@ -185,13 +227,14 @@ func read(res *http.Response, yield func(llm.Chunk) bool) error {
 		}
 		return s.read(events, next, func() error { return s.line(bytes.TrimSpace(line)) })
 	}
-	// The response is none of both. If it is a report of an error, that says more than its media type, and some servers
+	// The response is none of these. If it is a report of an error, that says more than its media type, and some servers
 	// label events as JSON. Otherwise the body is read, within limits, so that the connection can be used again.
 	if err := wire.WantEvents(res, func([]byte) []any { return nil }); err != nil {
 		return err
 	}
-	if events := wire.NewEventReader(res.Body, maxEvent); media == "application/json" {
-		return s.read(events, events.Next, func() error { return s.event(bytes.TrimSpace(events.Data)) })
+	if media == "application/json" {
+		events = wire.NewEventReader(res.Body, maxEvent)
+		return s.read(events, events.Next, take)
 	}
 	_, err := io.CopyN(io.Discard, res.Body, wire.MaxRefusal)
 	return errors.Join(fmt.Errorf("the agent answered with %q instead of text/event-stream or application/x-ndjson", cmp.Or(media, given)), unlessEOF(err))

@@ -23,7 +23,7 @@ const key = "agent-key-0123456789abcdef"
 // opened returns a model of the agent at url, and its request so far.
 func opened(t *testing.T, url string, edit ...func(*models.Options)) *Model {
 	t.Helper()
-	o := models.Options{Provider: "http", Setting: "models.chat[0].model", URL: url, APIKey: key}
+	o := models.Options{Provider: "http", Name: "mine", Setting: "models.chat[0].model", URL: url, APIKey: key}
 	for _, e := range edit {
 		e(&o)
 	}
@@ -50,12 +50,20 @@ func told(ctx context.Context, m llm.Model, req llm.Request) (all []string, err 
 			return all, err
 		}
 		switch r := c.Remote; {
+		case c.Rewrites:
+			all = append(all, "instead: "+c.Text)
 		case c.Text != "":
 			all = append(all, c.Text)
+		case c.Status != nil:
+			all = append(all, strings.TrimSpace(fmt.Sprintf("status %s: %s %s", c.Status.ID, c.Status.Text, names(c.Status.Files))))
+		case c.Reasoning != "":
+			all = append(all, "thinks "+c.Reasoning)
+		case c.Call != nil:
+			all = append(all, "asks "+c.Call.Parameters)
 		case r != nil && r.Ended:
 			all = append(all, fmt.Sprintf("%s ended: %s%s", r.ID, r.Result, r.Error))
 		case r != nil && r.Running:
-			all = append(all, r.ID+" runs")
+			all = append(all, strings.TrimSpace(r.ID+" runs "+r.Short))
 		case r != nil:
 			all = append(all, strings.TrimSpace(fmt.Sprintf("%s %s %s", r.ID, r.Name, r.Parameters)))
 		case c.Usage != nil:
@@ -65,6 +73,15 @@ func told(ctx context.Context, m llm.Model, req llm.Request) (all []string, err 
 		}
 	}
 	return all, nil
+}
+
+// names lists files.
+func names(files []llm.File) string {
+	var all []string
+	for _, f := range files {
+		all = append(all, f.Name+" "+f.Type+" "+string(f.Data))
+	}
+	return strings.Join(all, ", ")
 }
 
 var hello = llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "Hello"}}}
@@ -106,7 +123,29 @@ func TestStreams(t *testing.T) {
 			`{"type":"RUN_FINISHED","threadId":"T","runId":"R","outcome":null,"usage":[{"inputTokens":10,"outputTokens":2,"cachedInputTokens":4},{"inputTokens":1,"outputTokens":1}]}`),
 			[]string{"Hi", "usage 11 3 4", "stop"}},
 		"a question to the user": {sse, events(started, spoke, `{"type":"RUN_FINISHED","threadId":"T","runId":"R","outcome":{"type":"interrupt","interrupts":[{"id":"i","reason":"confirm","message":"Send it?"}]}}`),
-			[]string{"Hi", "\n\nSend it?", "stop"}},
+			[]string{"Hi", `asks {"id":"i","question":"Send it?","options":["Yes","No"]}`, "tool_calls"}},
+		"a question in words": {sse, events(started, `{"type":"RUN_FINISHED","threadId":"T","runId":"R","outcome":{"type":"interrupt","interrupts":[{"id":"i","reason":"input_required","message":"Where to?","responseSchema":{"type":"string"}}]}}`),
+			[]string{"Where to?", "stop"}},
+		"an approval": {sse, events(started, `{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"send"}`, `{"type":"TOOL_CALL_END","toolCallId":"c1"}`,
+			`{"type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":[{"id":"i","reason":"tool_call","message":"Send 3 mails","toolCallId":"c1","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}}}}]}}`),
+			[]string{"c1 send", "c1 runs", "c1 ended: ", `asks {"id":"i","question":"Send 3 mails","approve":{"server":"mine","tool":"send"}}`, "tool_calls"}},
+		"a choice": {sse, events(started, `{"type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":[{"id":"i","reason":"choice","message":"Which?","responseSchema":{"type":"object","properties":{"color":{"enum":["red",7],"enumNames":["Red","Seven"]}}}}]}}`),
+			[]string{`asks {"id":"i","question":"Which?","options":["Red","Seven"]}`, "tool_calls"}},
+		"activities": {sse, events(started, `{"type":"ACTIVITY_SNAPSHOT","messageId":"a","activityType":"PLAN","content":{"title":"Plan","steps":[{"title":"Look","status":"done"},{"title":"Book","status":"pending"}]}}`,
+			`{"type":"ACTIVITY_DELTA","messageId":"a","activityType":"PLAN","patch":[{"op":"replace","path":"/steps/1/status","value":"running"}]}`,
+			`{"type":"ACTIVITY_SNAPSHOT","messageId":"a","activityType":"PLAN","content":{"title":"Other"},"replace":false}`, finished),
+			[]string{"status a: Plan\n✅ Look\n▫️ Book", "status a: Plan\n✅ Look\n⏳ Book", "status a: Plan\n✅ Look\n⏳ Book", "stop"}},
+		"a snapshot that rewrites": {sse, events(started, spoke, `{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"u","role":"user","content":"Hello"},{"id":"m1","role":"assistant","content":"Hi there"}]}`,
+			`{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"m1","role":"assistant","content":"Good day"}]}`, finished), []string{"Hi", " there", "instead: Good day", "stop"}},
+		"reasoning":            {sse, events(started, `{"type":"REASONING_MESSAGE_CONTENT","messageId":"r","delta":"Hm."}`, `{"type":"THINKING_TEXT_MESSAGE_CONTENT","delta":"Old."}`, spoke, finished), []string{"thinks Hm.", "thinks Old.", "Hi", "stop"}},
+		"the same event twice": {sse, "id: 1\ndata: " + spoke + "\n\nid: 1\ndata: " + spoke + "\n\ndata: " + finished + "\n\n", []string{"Hi", "stop"}},
+		"files of a call": {sse, events(started, `{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"plot"}`,
+			`{"type":"TOOL_CALL_RESULT","messageId":"r","toolCallId":"c1","content":[{"type":"text","text":"a plot"},{"type":"image","source":{"type":"data","value":"cG5n","mimeType":"image/png"}}]}`, finished),
+			[]string{"c1 plot", "c1 ended: a plot", "stop"}},
+		"lines with everything": {lines, `{"type":"status","id":"s","text":"Looking"}` + "\n" + `{"type":"tool","id":"t","name":"book"}` + "\n" + `{"type":"tool","id":"t","status":"2 of 3"}` + "\n" +
+			`{"type":"file","name":"a.txt","mediaType":"text/plain","data":"aGk="}` + "\n" + `{"type":"text","text":"Hi"}` + "\n" + `{"type":"replace","text":"Bye"}` + "\n" +
+			`{"type":"ask","id":"q","text":"Sure?","options":["A","B"]}` + "\n" + `{"type":"done"}`,
+			[]string{"status s: Looking", "t book", "t runs", "t runs 2 of 3", "status files:  a.txt text/plain hi", "Hi", "instead: Bye", "t ended: ", `asks {"id":"q","question":"Sure?","options":["A","B"]}`, "tool_calls"}},
 		"lines": {lines, `{"type":"text","text":"Hi"}` + "\n\n" + `{"type":"working"}` + "\r\n" +
 			`{"type":"tool","id":"c1","name":"search","arguments":{"q":"x"}}` + "\n" + `{"type":"result","id":"c1","text":"3 hits"}` + "\n" +
 			`{"type":"tool","id":"c2","name":"send"}` + "\n" + `{"type":"result","id":"c2","error":"no line"}` + "\n" +
@@ -139,7 +178,10 @@ func TestFailures(t *testing.T) {
 		"an event without end": {sse, "data: " + strings.Repeat("x", maxEvent+1), "too long"},
 		"a line without end":   {lines, strings.Repeat("x", maxEvent+1), "too long"},
 		"calls without end":    {lines, manyCalls(), "too many"},
-		"a pause for nothing":  {sse, events(started, `{"type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":[{"id":"i","reason":"x"}]}}`), "can't be resumed"},
+		"a pause for nothing":  {sse, events(started, `{"type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":[{"id":"i","reason":""}]}}`), "without a question"},
+		"no questions":         {sse, events(started, `{"type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":[]}}`), "without a question"},
+		"a wrong patch":        {sse, events(started, `{"type":"STATE_DELTA","delta":[{"op":"remove","path":"/none"}]}`), "does not fit"},
+		"a wrong file":         {lines, `{"type":"file","name":"x","data":"%"}`, "can't be read"},
 		"nothing":              {sse, "", "the stream ended before the answer did"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -192,7 +234,7 @@ func TestRequest(t *testing.T) {
 	var want map[string]any
 	if err := json.Unmarshal([]byte(`{"state":{},"tools":[],"forwardedProps":{"model":"tea","maxTokens":50},
 		"context":[{"description":"About this moment of the conversation, from the gateway","value":"It is noon."}],
-		"messages":[{"id":"m1","role":"system","content":"Be kind."},{"id":"m2","role":"user","content":"One"},
+		"protocolVersion":"1.0","messages":[{"id":"system","role":"system","content":"Be kind."},{"id":"m2","role":"user","content":"One"},
 		{"id":"m3","role":"assistant","content":"Two","toolCalls":[{"id":"c","type":"function","function":{"name":"DO","arguments":"{}"}}]},
 		{"id":"m4","role":"tool","content":"done","toolCallId":"c"},
 		{"id":"m5","role":"user","content":[{"type":"text","text":"Three"},{"type":"image","source":{"type":"data","value":"cG5n","mimeType":"image/png"}}]}]}`), &want); err != nil {

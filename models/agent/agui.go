@@ -8,79 +8,48 @@ import (
 	"strings"
 
 	"parley/core/llm"
+	"parley/internal/agui"
 	"parley/models/wire"
 )
 
-// event has the fields of all AG-UI events (0.0.x and 1.0) that matter here, see
-// https://github.com/ag-ui-protocol/ag-ui/blob/main/sdks/typescript/packages/core/src/events.ts.
-type event struct {
-	Type      string          `json:"type"`
-	MessageID string          `json:"messageId"`
-	Role      string          `json:"role"`
-	Delta     json.RawMessage `json:"delta"` // a string; a list in events that are not shown
-	CallID    string          `json:"toolCallId"`
-	CallName  string          `json:"toolCallName"`
-	Content   json.RawMessage `json:"content"`
-	Messages  []past          `json:"messages"`
-	Outcome   *outcome        `json:"outcome"`
-	Usage     []usage         `json:"usage"`
-}
+// The types of versions before 1.0 that have other names now.
+const (
+	thinkingContent agui.Type = "THINKING_TEXT_MESSAGE_CONTENT"
+)
 
-// past is a message of a snapshot of the conversation.
-type past struct {
-	Role    string          `json:"role"`
-	Content json.RawMessage `json:"content"`
-}
-
-// outcome is the end of a run. One of type interrupt waits for a decision.
-type outcome struct {
-	Type       string `json:"type"`
-	Interrupts []struct {
-		Reason  string `json:"reason"`
-		Message string `json:"message"`
-	} `json:"interrupts"`
-}
-
-// usage is the number of tokens of one model that the agent used.
-type usage struct {
-	Input  int `json:"inputTokens"`
-	Output int `json:"outputTokens"`
-	Cached int `json:"cachedInputTokens"`
-}
-
-// event handles an AG-UI event. Events without anything to show, including unknown ones, are signs of life, so that
-// the stream does not count as stalled.
-func (s *stream) event(data []byte) error {
+// agui handles an event of AG-UI (0.0.x and 1.0). Events without anything to show, including unknown ones, are signs of
+// life, so that the stream does not count as stalled.
+func (s *stream) agui(data []byte) error {
 	if len(data) == 0 || bytes.Equal(data, []byte("[DONE]")) { // other protocols end with [DONE], and some servers add it
 		return nil
 	}
-	var e event
+	var e agui.Event
 	if err := json.Unmarshal(data, &e); err != nil {
 		return fmt.Errorf("the agent sent an event that can't be read: %w", err)
 	}
 	switch e.Type {
-	case "TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_CHUNK":
+	case agui.TextStart, agui.TextContent, agui.TextChunk:
 		s.spoken(e)
-	case "TOOL_CALL_START":
+	case agui.ReasoningMessageContent, agui.ReasoningMessageChunk, thinkingContent:
+		s.reason(plain(e.Delta))
+	case agui.CallStart:
 		return s.start(e.CallID, e.CallName)
-	case "TOOL_CALL_ARGS":
-		s.parameters(e.CallID, text(e.Delta))
-	case "TOOL_CALL_CHUNK":
+	case agui.CallArgs:
+		s.parameters(e.CallID, plain(e.Delta))
+	case agui.CallChunk:
 		return s.chunk(e)
-	case "TOOL_CALL_END":
+	case agui.CallEnd:
 		s.run(e.CallID)
-	case "TOOL_CALL_RESULT":
-		s.end(e.CallID, text(e.Content), "")
-	case "MESSAGES_SNAPSHOT":
-		s.last = lastReply(e.Messages)
-		s.alive()
-	case "RUN_ERROR":
-		r := wire.ParseRefusal(data)
-		if r.Empty() {
-			return errors.New("the agent reported an error without a message")
-		}
-		return r
-	case "RUN_FINISHED":
+	case agui.CallResult:
+		result, files := contentOf(e.Content)
+		s.end(e.CallID, result, "", files...)
+	case agui.ActivitySnapshot, agui.ActivityDelta, agui.StateSnapshot, agui.StateDelta:
+		return s.document(e)
+	case agui.MessagesSnapshot:
+		s.snapshot(e.Messages)
+	case agui.RunError:
+		return reported(data)
+	case agui.RunFinished:
 		return s.finish(e)
 	default:
 		s.alive()
@@ -88,8 +57,40 @@ func (s *stream) event(data []byte) error {
 	return nil
 }
 
+// reported returns the error that the agent reports in data.
+func reported(data []byte) error {
+	r := wire.ParseRefusal(data)
+	if r.Empty() {
+		return errors.New("the agent reported an error without a message")
+	}
+	return r
+}
+
+// document handles events of the agent's state, which is only kept, and of activities, which are statuses.
+func (s *stream) document(e agui.Event) (err error) {
+	switch e.Type {
+	case agui.StateSnapshot:
+		if len(e.Snapshot) <= maxDocument {
+			s.kept.State = e.Snapshot
+		}
+	case agui.StateDelta:
+		s.kept.State, err = patched(s.kept.State, e.Delta)
+	case agui.ActivitySnapshot:
+		s.board.set(e.MessageID, e.Content, e.Replace != nil && !*e.Replace)
+	case agui.ActivityDelta:
+		err = s.board.patch(e.MessageID, e.Patch)
+	}
+	content, shown := s.board.activities[e.MessageID]
+	if err != nil || !shown || e.MessageID == "" {
+		s.alive()
+		return err
+	}
+	s.status(e.MessageID, activityText(content))
+	return nil
+}
+
 // spoken handles text. Messages that are not the agent's, such as an echo of the question, are not shown.
-func (s *stream) spoken(e event) {
+func (s *stream) spoken(e agui.Event) {
 	if e.Role != "" && e.Role != "assistant" {
 		if s.foreign == nil {
 			s.foreign = map[string]bool{}
@@ -100,12 +101,12 @@ func (s *stream) spoken(e event) {
 		s.alive()
 		return
 	}
-	s.say(e.MessageID, text(e.Delta))
+	s.say(e.MessageID, plain(e.Delta))
 }
 
 // chunk handles a piece of a call that has no events for its start and end. One without an id belongs to the newest
 // call.
-func (s *stream) chunk(e event) error {
+func (s *stream) chunk(e agui.Event) error {
 	if e.CallID != "" {
 		s.piece = e.CallID
 		if s.calls[e.CallID] == nil {
@@ -114,13 +115,24 @@ func (s *stream) chunk(e event) error {
 			}
 		}
 	}
-	s.parameters(s.piece, text(e.Delta))
+	s.parameters(s.piece, plain(e.Delta))
 	return nil
 }
 
-// finish handles the end of a run. A run that pauses for a decision has asked for it in its outcome, which is shown as
-// text: the person's reply starts a new run, as this one can't be resumed.
-func (s *stream) finish(e event) error {
+// snapshot handles the messages of the conversation: the newest one can have another text than was streamed.
+func (s *stream) snapshot(all []agui.Message) {
+	s.last = lastReply(all)
+	for _, m := range all {
+		if m.Role == "assistant" && m.ID != "" && m.ID == s.message && len(m.Content) > 0 {
+			s.rewrite(m.ID, plain(m.Content))
+			return
+		}
+	}
+	s.alive()
+}
+
+// finish handles the end of a run. A run that pauses asks for decisions in its outcome.
+func (s *stream) finish(e agui.Event) error {
 	s.done = true
 	for _, u := range e.Usage {
 		if s.usage == nil {
@@ -133,27 +145,27 @@ func (s *stream) finish(e event) error {
 	if !s.said && s.last != "" { // the agent does not stream its text
 		s.say("", s.last)
 	}
-	if e.Outcome == nil || e.Outcome.Type != "interrupt" {
+	if e.Outcome == nil || e.Outcome.Type != agui.Interrupt {
 		return nil
 	}
-	var asked []string
+	if len(e.Outcome.Interrupts) == 0 {
+		return errors.New("the agent paused without a question")
+	}
 	for _, i := range e.Outcome.Interrupts {
-		if i.Message != "" {
-			asked = append(asked, i.Message)
+		q, err := interrupted(i, s.calls[i.CallID])
+		if err != nil {
+			return err
 		}
+		s.asked = append(s.asked, q)
 	}
-	if len(asked) == 0 {
-		return errors.New("the agent paused without a message, and a run can't be resumed")
-	}
-	s.say("interrupt", strings.Join(asked, "\n\n"))
 	return nil
 }
 
 // lastReply returns the agent's text after the last message of a user in a snapshot of the conversation.
-func lastReply(all []past) string {
+func lastReply(all []agui.Message) string {
 	var said []string
 	for _, m := range all {
-		switch t := text(m.Content); {
+		switch t := plain(m.Content); {
 		case m.Role == "user":
 			said = nil
 		case m.Role == "assistant" && t != "" && t != "null":
@@ -161,4 +173,27 @@ func lastReply(all []past) string {
 		}
 	}
 	return strings.Join(said, "\n\n")
+}
+
+// contentOf returns the text and the files of the content of a result. A file that can't be read is left out.
+func contentOf(raw json.RawMessage) (result string, files []llm.File) {
+	var parts []agui.Part
+	if json.Unmarshal(raw, &parts) != nil || len(parts) == 0 || parts[0].Type == "" {
+		return plain(raw), nil
+	}
+	for _, p := range parts {
+		switch {
+		case p.Type == "text":
+			result += p.Text
+		case p.Source != nil && p.Source.Type == "data":
+			var about struct{ Filename string }
+			_ = json.Unmarshal(p.Metadata, &about) // no name
+			if f, err := dataFile(about.Filename, p.Source.MimeType, p.Source.Value); err == nil {
+				files = append(files, f)
+			}
+		case p.Source != nil && p.Source.Type == "url":
+			result += "\n" + p.Source.Value
+		}
+	}
+	return strings.TrimSpace(result), files
 }

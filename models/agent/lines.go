@@ -3,21 +3,29 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"parley/core/llm"
-	"parley/models/wire"
+	"parley/internal/agui"
 )
 
-// line is a line of the smaller protocol, with the fields of all types: see docs/your-agent.md.
+// line is a line of the smaller protocol, version 1, with the fields of all types: see docs/your-agent.md.
 type line struct {
 	Type      string          `json:"type"`
-	Text      string          `json:"text"` // of text and result
-	ID        string          `json:"id"`   // of tool and result
-	Name      string          `json:"name"`
+	Text      string          `json:"text"` // of text, reasoning, status, result and ask
+	ID        string          `json:"id"`   // of tool, result, status and ask
+	Name      string          `json:"name"` // of tool and file
 	Arguments json.RawMessage `json:"arguments"`
-	Error     string          `json:"error"` // of result
-	Message   string          `json:"message"`
-	Usage     *usage          `json:"usage"` // of done
+	Status    string          `json:"status"`    // of tool: its progress
+	Error     string          `json:"error"`     // of result
+	Message   string          `json:"message"`   // of error
+	MediaType string          `json:"mediaType"` // of file
+	Data      string          `json:"data"`      // of file, in base64
+	Options   []string        `json:"options"`   // of ask
+	Approve   bool            `json:"approve"`   // of ask: it needs an approval
+	Expires   time.Time       `json:"expires"`   // of ask
+	State     json.RawMessage `json:"state"`     // of state
+	Usage     *agui.Usage     `json:"usage"`     // of done
 }
 
 // line handles a line. Unknown types are signs of life.
@@ -31,22 +39,31 @@ func (s *stream) line(data []byte) error {
 	}
 	switch l.Type {
 	case "text":
-		s.say("", l.Text)
+		s.say(l.ID, l.Text)
+	case "replace":
+		s.rewrite(s.message, l.Text)
+	case "reasoning":
+		s.reason(l.Text)
+	case "status":
+		s.status(l.ID, l.Text)
 	case "tool":
-		if err := s.start(l.ID, l.Name); err != nil {
-			return err
-		}
-		if len(l.Arguments) > 0 {
-			s.parameters(l.ID, text(l.Arguments))
-		}
-		s.run(l.ID)
+		return s.tool(l)
 	case "result":
 		s.end(l.ID, l.Text, l.Error)
-	case "error":
-		if l.Message == "" {
-			return fmt.Errorf("the agent reported an error without a message")
+	case "file":
+		f, err := dataFile(l.Name, l.MediaType, l.Data)
+		if err != nil {
+			return err
 		}
-		return wire.ParseRefusal(data)
+		s.file(f)
+	case "state":
+		if len(l.State) <= maxDocument {
+			s.kept.State = l.State
+		}
+	case "ask":
+		return s.asks(l)
+	case "error":
+		return reported(data)
 	case "done":
 		s.done = true
 		if l.Usage != nil {
@@ -55,5 +72,20 @@ func (s *stream) line(data []byte) error {
 	default:
 		s.alive()
 	}
+	return nil
+}
+
+// tool handles the beginning of a call, or its progress if it has begun.
+func (s *stream) tool(l line) error {
+	if s.calls[l.ID] == nil {
+		if err := s.start(l.ID, l.Name); err != nil {
+			return err
+		}
+		if len(l.Arguments) > 0 {
+			s.parameters(l.ID, plain(l.Arguments))
+		}
+		s.run(l.ID)
+	}
+	s.progress(l.ID, l.Status)
 	return nil
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"cmp"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,20 +16,34 @@ import (
 // to one goroutine.
 type stream struct {
 	yield   func(llm.Chunk) bool
+	agent   string // the owner's name for it, for approvals
+	runID   string
 	left    bool // yield wants no more
 	done    bool
 	said    bool            // there was text
 	message string          // the message that the newest text belongs to; "" after a call
+	above   string          // the text of other messages since the last call
+	latest  string          // the text of that message since then
 	foreign map[string]bool // messages that are not the agent's, by their ids
 	calls   map[string]*call
 	open    []string // ids of calls, in the order of their beginnings
 	piece   string   // the call of the newest TOOL_CALL_CHUNK
 	last    string   // the agent's text in the newest snapshot
+	event   string   // the id of the newest server-sent event
+	files   []llm.File
+	fleeing []string // ids of statuses that are removed at the end
 	usage   *llm.Usage
+	kept    kept // for the next request
+	asked   []question
+	reply   reply // the answer so far, as the AI SDK wants it back
+	board   board
 }
 
 // call is a call that the agent makes of one of its tools.
-type call struct{ running, ended bool }
+type call struct {
+	name           string
+	running, ended bool
+}
 
 // maxCalls is the maximum number of calls in one answer: each is kept until its end.
 const maxCalls = 1000
@@ -36,6 +51,10 @@ const maxCalls = 1000
 // read handles what next finds with take, until the answer is complete.
 func (s *stream) read(e *wire.EventReader, next func() bool, take func() error) error {
 	for !s.done && next() {
+		if e.ID != "" && e.ID == s.event { // sent twice
+			continue
+		}
+		s.event = e.ID
 		if err := take(); err != nil || s.left {
 			return err
 		}
@@ -46,14 +65,28 @@ func (s *stream) read(e *wire.EventReader, next func() bool, take func() error) 
 	case !s.done:
 		return wire.ErrCut
 	}
-	// Calls without a result have ended with the answer: otherwise they would be shown as running.
+	return s.conclude()
+}
+
+// conclude yields the end of a complete answer: calls without a result have ended with it, as they would be shown as
+// running otherwise, and questions follow.
+func (s *stream) conclude() error {
 	for _, id := range s.open {
 		s.end(id, "", "")
 	}
-	if s.usage != nil {
-		s.give(llm.Chunk{Usage: s.usage})
+	for _, id := range s.fleeing {
+		s.give(llm.Chunk{Status: &llm.Status{ID: id}})
 	}
-	s.give(llm.Chunk{Finish: llm.FinishStop})
+	finish, err := s.ask()
+	if err != nil {
+		return err
+	}
+	state, err := json.Marshal(s.kept)
+	if err != nil {
+		return fmt.Errorf("keep the state of the agent: %w", err)
+	}
+	s.give(llm.Chunk{State: state, Usage: s.usage})
+	s.give(llm.Chunk{Finish: finish})
 	return nil
 }
 
@@ -73,16 +106,46 @@ func (s *stream) say(message, text string) {
 		s.alive()
 		return
 	}
+	given := text
 	if message != "" && s.message != "" && s.message != message {
-		text = "\n\n" + text
+		s.above, s.latest = s.above+s.latest+"\n\n", ""
+		given = "\n\n" + text
 	}
-	s.message, s.said = cmp.Or(message, s.message, "m"), true
-	s.give(llm.Chunk{Text: text})
+	s.message, s.said, s.latest = cmp.Or(message, s.message, "m"), true, s.latest+text
+	s.give(llm.Chunk{Text: given})
+}
+
+// rewrite replaces the text of the newest message. Text above a call stays, and so do other messages.
+func (s *stream) rewrite(message, text string) {
+	switch rest, grows := strings.CutPrefix(text, s.latest); {
+	case message != s.message || s.latest == "" || text == s.latest:
+		s.alive()
+	case grows:
+		s.say(message, rest)
+	default:
+		s.give(llm.Chunk{Rewrites: true, Text: s.above + text})
+		s.latest = text
+	}
+}
+
+// reason yields readable reasoning.
+func (s *stream) reason(text string) { s.give(llm.Chunk{Alive: true, Reasoning: text}) }
+
+// status shows a status in place of the earlier one with its id.
+func (s *stream) status(id, text string) {
+	s.give(llm.Chunk{Status: &llm.Status{ID: cmp.Or(id, "status"), Text: text}})
+}
+
+// file shows a file below the answer, with those before.
+func (s *stream) file(f llm.File) {
+	s.files = append(s.files, f)
+	s.give(llm.Chunk{Status: &llm.Status{ID: "files", Files: s.files}})
 }
 
 var (
 	errManyCalls = errors.New("the agent makes too many tool calls")
 	errNoID      = errors.New("the agent sent a tool call without an id")
+	errFile      = errors.New("the agent sent a file that can't be read")
 )
 
 // start begins a call. A second start of the same call is ignored.
@@ -96,8 +159,10 @@ func (s *stream) start(id, name string) error {
 	case len(s.calls) == maxCalls:
 		return errManyCalls
 	}
-	s.calls[id], s.open, s.message = &call{}, append(s.open, id), ""
-	s.give(llm.Chunk{Remote: &llm.RemoteCall{ID: id, Name: cmp.Or(strings.TrimSpace(name), "tool")}})
+	name = cmp.Or(strings.TrimSpace(name), "tool")
+	s.calls[id], s.open, s.message, s.latest = &call{name: name}, append(s.open, id), "", ""
+	s.above = ""
+	s.give(llm.Chunk{Remote: &llm.RemoteCall{ID: id, Name: name}})
 	return nil
 }
 
@@ -121,21 +186,40 @@ func (s *stream) run(id string) {
 	s.give(llm.Chunk{Remote: &llm.RemoteCall{ID: id, Running: true}})
 }
 
+// progress shows the progress of a running call.
+func (s *stream) progress(id, short string) {
+	if c := s.calls[id]; c == nil || c.ended || short == "" {
+		s.alive()
+		return
+	}
+	s.calls[id].running = true
+	s.give(llm.Chunk{Remote: &llm.RemoteCall{ID: id, Running: true, Short: short}})
+}
+
 // end ends a call, unless it has ended.
-func (s *stream) end(id, result, failed string) {
+func (s *stream) end(id, result, failed string, files ...llm.File) {
 	c := s.calls[id]
 	if c == nil || c.ended {
 		return
 	}
 	c.ended = true
-	s.give(llm.Chunk{Remote: &llm.RemoteCall{ID: id, Ended: true, Result: result, Error: failed}})
+	s.give(llm.Chunk{Remote: &llm.RemoteCall{ID: id, Ended: true, Result: result, Error: failed, Files: files}})
 }
 
-// text returns the content of a JSON string, or other JSON as it is.
-func text(raw json.RawMessage) string {
+// plain returns the content of a JSON string, or other JSON as it is.
+func plain(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
 		return s
 	}
 	return string(raw)
+}
+
+// dataFile reads a file from base64.
+func dataFile(name, kind, data string) (llm.File, error) {
+	raw, err := base64.StdEncoding.DecodeString(data)
+	if err != nil || len(raw) == 0 {
+		return llm.File{}, errFile
+	}
+	return llm.File{Name: name, Type: kind, Data: raw}, nil
 }

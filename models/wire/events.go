@@ -18,6 +18,7 @@ var ErrEventSize = errors.New("an event of the stream is too long")
 // lines. It allocates nothing for most events, as answers have thousands. It must be used by one goroutine at a time.
 type EventReader struct {
 	Kind string // the field event of the newest event
+	ID   string // its field id; "" if it has none
 	Data []byte // its field data, each line with its end; overwritten by the next event
 	Err  error  // why there are no more events; nil after a regular end
 
@@ -34,7 +35,7 @@ func NewEventReader(in io.Reader, limit int) *EventReader {
 // Next reads the next event with data, and reports whether there is one. By the standard, an event is complete with an
 // empty line: a part that the stream cuts off before that is no event.
 func (e *EventReader) Next() bool {
-	e.Kind, e.Data = "", e.Data[:0]
+	e.Kind, e.ID, e.Data = "", "", e.Data[:0]
 	for {
 		line, ok := e.Line()
 		switch {
@@ -58,6 +59,8 @@ func (e *EventReader) field(line []byte) {
 	switch string(name) {
 	case "event":
 		e.Kind = string(value)
+	case "id":
+		e.ID = string(value)
 	case "data":
 		e.Data = append(append(e.Data, value...), '\n')
 	}

@@ -51,6 +51,16 @@ func (r *Refusal) Error() string {
 // Empty reports whether r has no message.
 func (r *Refusal) Empty() bool { return r.message == "" }
 
+// Gone reports whether the server does not know the thing that the request continues: by its status, or by a code that
+// names an interrupt, or a question.
+func (r *Refusal) Gone() bool {
+	word := strings.ToLower(r.code + " " + r.kind)
+	return r.status == http.StatusNotFound || r.status == http.StatusConflict || r.status == http.StatusGone || strings.Contains(word, "interrupt") || strings.Contains(word, "unknown_ask")
+}
+
+// Mentions reports whether the server refused the request and its message contains word, such as the name of a field.
+func (r *Refusal) Mentions(word string) bool { return r.refuses(word) }
+
 // readRefusal reads the response to a request that was refused. A body that breaks off is used as far as it goes.
 func readRefusal(res *http.Response) *Refusal {
 	body, _ := io.ReadAll(io.LimitReader(res.Body, MaxRefusal)) // half a message is better than none

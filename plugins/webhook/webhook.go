@@ -10,7 +10,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -22,7 +21,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -30,6 +28,7 @@ import (
 	"parley/core/chat"
 	"parley/core/text"
 	"parley/internal/redact"
+	"parley/internal/signature"
 	"parley/internal/version"
 )
 
@@ -274,20 +273,8 @@ func (h *hook) send(ctx context.Context, r request, key string) (*http.Response,
 	for name, value := range h.t.Headers {
 		req.Header.Set(name, value)
 	}
-	if h.t.Secret != "" {
-		stamp := strconv.FormatInt(time.Now().Unix(), 10)
-		req.Header.Set("Parley-Timestamp", stamp)
-		req.Header.Set("Parley-Signature", "v1="+Sign(h.t.Secret, stamp, body))
-	}
+	signature.Add(req.Header, h.t.Secret, body)
 	return h.http.Do(req)
-}
-
-// Sign returns the signature of a body: the HMAC-SHA256 of the timestamp, a dot and the body, in hexadecimal.
-func Sign(secret, timestamp string, body []byte) string {
-	mac := hmac.New(sha256.New, []byte(secret))
-	_, _ = mac.Write([]byte(timestamp + "."))
-	_, _ = mac.Write(body)
-	return hex.EncodeToString(mac.Sum(nil))
 }
 
 // hash identifies texts, with their lengths, so that no other division of the same characters has the same hash.

@@ -16,6 +16,7 @@ import (
 	"parley/core/action"
 	"parley/core/action/actiontest"
 	"parley/core/chat"
+	"parley/internal/signature"
 )
 
 const secret = "s3cr3t-of-the-shop"
@@ -37,7 +38,7 @@ func serve(t *testing.T) *endpoint {
 		_ = json.Unmarshal(body, &in)
 		e.mu.Lock()
 		e.got, e.keys = append(e.got, in), append(e.keys, r.Header.Get("Idempotency-Key"))
-		if want := "v1=" + Sign(secret, r.Header.Get("Parley-Timestamp"), body); r.Header.Get("Parley-Signature") != want {
+		if want := "v1=" + signature.Sign(secret, r.Header.Get("Parley-Timestamp"), body); r.Header.Get("Parley-Signature") != want {
 			e.bad = append(e.bad, r.Header.Get("Parley-Signature"))
 		}
 		e.mu.Unlock()

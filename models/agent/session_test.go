@@ -1,0 +1,335 @@
+package agent
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"parley/core/llm"
+	"parley/internal/signature"
+	"parley/internal/uistream"
+	"parley/models"
+)
+
+// scripted answers each request with the next body, and records the requests.
+type scripted struct {
+	*httptest.Server
+	got  []map[string]any
+	head []http.Header
+	raw  [][]byte
+}
+
+// answering serves bodies. One that begins with a digit is a status.
+func answering(t *testing.T, header http.Header, bodies ...string) *scripted {
+	s := &scripted{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		data, err := io.ReadAll(r.Body)
+		var in map[string]any
+		if err = errors.Join(err, json.Unmarshal(data, &in)); err != nil {
+			t.Error(err)
+		}
+		s.got, s.head, s.raw = append(s.got, in), append(s.head, r.Header), append(s.raw, data)
+		if len(bodies) == 0 {
+			t.Error("one request too many")
+			return
+		}
+		body := bodies[0]
+		bodies = bodies[1:]
+		if body == "410" {
+			http.Error(w, `{"error":"no such interrupt"}`, http.StatusGone)
+			return
+		}
+		for name := range header {
+			w.Header().Set(name, header.Get(name))
+		}
+		_, _ = io.WriteString(w, body) // the client can have left
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+var (
+	inLines = http.Header{"Content-Type": {"application/x-ndjson"}}
+	inParts = http.Header{"Content-Type": {"text/event-stream"}, http.CanonicalHeaderKey(uistream.Header): {uistream.Version}}
+)
+
+// turn is one answer: its state, its opaque data, and its calls.
+type turn struct {
+	state  json.RawMessage
+	opaque *llm.Opaque
+	calls  []llm.ToolCall
+	acts   bool
+	err    error
+}
+
+// ask makes a request in a session with this state.
+func ask(t *testing.T, m *Model, state json.RawMessage, fresh bool, messages ...llm.Message) (got turn) {
+	t.Helper()
+	req := llm.Request{System: "Be kind.", Messages: messages, Session: &llm.Session{
+		Thread: "T", Run: "R", New: fresh, State: state, User: llm.User{ID: "u1", Name: "Ada", Platform: "discord", Locale: "de"},
+	}}
+	for c, err := range m.Generate(t.Context(), req) {
+		got.err = err
+		got.acts = got.acts || c.Acts
+		if c.State != nil {
+			got.state = c.State
+		}
+		if c.Opaque != nil {
+			got.opaque = c.Opaque
+		}
+		if c.Call != nil {
+			got.calls = append(got.calls, llm.ToolCall{ID: c.Call.ID, Name: c.Call.Name, Parameters: json.RawMessage(c.Call.Parameters)})
+		}
+	}
+	return got
+}
+
+func wrote(id, text string) llm.Message { return llm.Message{ID: id, Role: llm.RoleUser, Text: text} }
+func said(id, text string) llm.Message {
+	return llm.Message{ID: id, Role: llm.RoleAssistant, Text: text}
+}
+
+// texts lists the messages of a request.
+func texts(in map[string]any) (all []string) {
+	list, _ := in["messages"].([]any)
+	for _, m := range list {
+		f := m.(map[string]any)
+		text, _ := f["content"].(string)
+		all = append(all, f["role"].(string)+": "+text)
+	}
+	return all
+}
+
+// The thread and the ids of messages stay the same, the state is sent back, and an agent with a memory of its own gets only the new messages.
+func TestSession(t *testing.T) {
+	s := answering(t, inLines, `{"type":"state","state":{"n":1}}`+"\n"+`{"type":"text","text":"A"}`+"\n"+`{"type":"done"}`, `{"type":"done"}`, `{"type":"done"}`)
+	m := opened(t, s.URL, func(o *models.Options) {
+		o.Agent.History, o.Agent.Share, o.Agent.SigningKey = models.HistoryLast, []string{models.ShareName}, "sign-0123456789abcdef"
+	})
+	first := ask(t, m, nil, true, wrote("1", "Hi"), said("2", "Hello"), wrote("3", "One"))
+	ask(t, m, first.state, false, wrote("1", "Hi"), said("2", "Hello"), wrote("3", "One"), said("4", "A"), wrote("5", "Two"), llm.Message{Role: llm.RoleUser, Context: true, Text: "noon"}, wrote("6", "Three"))
+	ask(t, m, nil, false, wrote("1", "Hi"), said("2", "Hello"), wrote("7", "Edited")) // the state is gone
+	want := [][]string{{"system: Be kind.", "user: Hi", "assistant: Hello", "user: One"}, {"user: Two", "user: Three"}, {"user: Edited"}}
+	for i, in := range s.got {
+		if diff := cmp.Diff(want[i], texts(in)); diff != "" {
+			t.Error(diff)
+		}
+		stamp := s.head[i].Get("Parley-Timestamp")
+		if got, want := s.head[i].Get("Parley-Signature"), "v1="+signature.Sign("sign-0123456789abcdef", stamp, s.raw[i]); got != want || stamp == "" {
+			t.Errorf("signature %q at %q, want %q", got, stamp, want)
+		}
+	}
+	forwarded := map[string]any{"user": map[string]any{"id": "u1", "name": "Ada", "locale": "de"}}
+	if diff := cmp.Diff(forwarded, s.got[0]["forwardedProps"]); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[string]any{"n": 1.0}, s.got[1]["state"]); diff != "" || s.got[1]["threadId"] != "T" || s.got[1]["runId"] != "R" {
+		t.Errorf("%v %s", s.got[1], diff)
+	}
+	ids := func(n int) any { return s.got[0]["messages"].([]any)[n].(map[string]any)["id"] }
+	if strings.Contains(string(s.raw[0]), `"3"`) || ids(1) == ids(3) {
+		t.Errorf("%s", s.raw[0])
+	}
+}
+
+// A question with options is a call, whose result continues the run: once, and announced before.
+func TestResume(t *testing.T) {
+	asks := `{"type":"text","text":"Let me ask."}` + "\n" + `{"type":"ask","id":"q1","text":"Which?","options":["Red","Blue"]}` + "\n" +
+		`{"type":"ask","id":"q2","text":"Pay?","approve":true,"name":"pay","arguments":{"usd":3}}` + "\n" + `{"type":"done"}`
+	for name, c := range map[string]struct {
+		results []string
+		body    string
+		want    string
+		err     llm.FailureKind
+	}{
+		"chosen":    {[]string{"Blue", llm.Approved}, `{"type":"done"}`, `[{"interruptId":"q1","status":"resolved","payload":"Blue"},{"interruptId":"q2","status":"resolved","payload":{"approved":true}}]`, ""},
+		"late":      {[]string{"Error: late", "Error: denied"}, `{"type":"done"}`, `[{"interruptId":"q1","status":"cancelled"},{"interruptId":"q2","status":"resolved","payload":{"approved":false}}]`, ""},
+		"forgotten": {[]string{"Red", llm.Approved}, "410", `[{"interruptId":"q1","status":"resolved","payload":"Red"},{"interruptId":"q2","status":"resolved","payload":{"approved":true}}]`, llm.UnknownQuestion},
+		"code":      {[]string{"Red", llm.Approved}, `{"type":"error","message":"which?","code":"unknown_ask"}`, `[{"interruptId":"q1","status":"resolved","payload":"Red"},{"interruptId":"q2","status":"resolved","payload":{"approved":true}}]`, llm.UnknownQuestion},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := answering(t, inLines, asks, c.body)
+			m := opened(t, s.URL)
+			first := ask(t, m, nil, true, wrote("1", "Paint"))
+			if len(first.calls) != 2 || first.opaque == nil || first.acts || first.calls[0].Name != llm.AskUser {
+				t.Fatalf("%+v", first)
+			}
+			messages := []llm.Message{wrote("1", "Paint"), {Role: llm.RoleAssistant, Text: "Let me ask.", Calls: first.calls, Opaque: first.opaque}}
+			for i, r := range c.results {
+				messages = append(messages, llm.Message{Role: llm.RoleTool, Call: first.calls[i].ID, Text: r})
+			}
+			second := ask(t, m, first.state, false, messages...)
+			got, err := json.Marshal(s.got[1]["resume"])
+			var kind llm.FailureKind
+			if f, ok := errors.AsType[*llm.Failure](second.err); ok {
+				kind = f.Kind
+			}
+			if diff := cmp.Diff(jsonOf(t, c.want), jsonOf(t, string(got))); diff != "" || err != nil || !second.acts || kind != c.err {
+				t.Errorf("%v, %v, %v\n%s", err, second.acts, second.err, diff)
+			}
+			if s.got[1]["parentRunId"] != s.got[0]["runId"] || s.got[1]["runId"] == s.got[0]["runId"] {
+				t.Errorf("%v", s.got[1])
+			}
+			if diff := cmp.Diff([]string{"system: Be kind.", "user: Paint", "assistant: Let me ask."}, texts(s.got[1])); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func jsonOf(t *testing.T, text string) (v any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatal(err, text)
+	}
+	return v
+}
+
+// A question without options is answered by the next message. Words instead of a button, or instead of an approval, are no decision.
+func TestResumeInWords(t *testing.T) {
+	for asked, want := range map[string]string{
+		`{"type":"ask","id":"q","text":"Where to?"}`:                          `[{"interruptId":"q","status":"resolved","payload":"Berlin"}]`,
+		`{"type":"ask","id":"q","text":"Which?","options":["Red","Blue"]}`:    `[{"interruptId":"q","status":"cancelled"}]`,
+		`{"type":"ask","id":"q","text":"Pay?","approve":true,"name":"pay"}`:   `null`,
+		`{"type":"ask","id":"q","text":"Which?","options":["Berlin","Rome"]}`: `[{"interruptId":"q","status":"cancelled"}]`,
+	} {
+		s := answering(t, inLines, asked+"\n"+`{"type":"done"}`, `{"type":"done"}`, `{"type":"done"}`)
+		m := opened(t, s.URL)
+		first := ask(t, m, nil, true, wrote("1", "Go"))
+		second := ask(t, m, first.state, false, wrote("1", "Go"), said("2", "Where to?"), wrote("3", "Ada: Berlin"))
+		got, err := json.Marshal(s.got[1]["resume"])
+		if diff := cmp.Diff(jsonOf(t, want), jsonOf(t, string(got))); diff != "" || err != nil || second.acts != (want != "null") {
+			t.Errorf("%s: %v, %v\n%s", asked, err, second.acts, diff)
+		}
+		if third := ask(t, m, second.state, false, wrote("4", "And now?")); third.acts || s.got[2]["resume"] != nil {
+			t.Errorf("%s: it is answered twice", asked)
+		}
+	}
+}
+
+const uiSteps = `data: {"type":"start","messageId":"a1"}
+
+data: {"type":"text-start","id":"t"}
+
+data: {"type":"text-delta","id":"t","delta":"Hi"}
+
+data: {"type":"reasoning-delta","id":"r","delta":"Hm."}
+
+data: {"type":"data-status","id":"s","data":{"text":"Looking"}}
+
+data: {"type":"data-status","id":"s","data":{"text":"Found"}}
+
+data: {"type":"data-note","data":{"text":"not shown"}}
+
+data: {"type":"data-tick","id":"x","data":{"text":"Soon"},"transient":true}
+
+data: {"type":"tool-input-start","toolCallId":"c1","toolName":"find"}
+
+data: {"type":"tool-input-delta","toolCallId":"c1","inputTextDelta":"{\"q\":1}"}
+
+data: {"type":"tool-input-available","toolCallId":"c1","toolName":"find","input":{"q":1}}
+
+data: {"type":"tool-output-available","toolCallId":"c1","output":{"text":"half"},"preliminary":true}
+
+data: {"type":"tool-output-available","toolCallId":"c1","output":"all"}
+
+data: {"type":"file","url":"data:text/plain;base64,aGk=","mediaType":"text/plain"}
+
+data: {"type":"new-kind"}
+
+`
+
+// The chunks of the AI SDK become text, calls, statuses and files.
+func TestAISDK(t *testing.T) {
+	want := []string{"Hi", "thinks Hm.", "status data-status/s: Looking", "status data-status/s: Found", "status data-tick/x: Soon", "c1 find", `c1  {"q":1}`, "c1 runs",
+		"c1 runs half", "c1 ended: all", "status files:   text/plain hi", "status data-tick/x:", "stop"}
+	for _, end := range []string{`data: {"type":"finish","finishReason":"stop"}` + "\n\ndata: [DONE]\n\n", "data: [DONE]\n\n"} {
+		s := answering(t, inParts, uiSteps+end)
+		got, err := told(t.Context(), opened(t, s.URL, inAISDK), hello)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%v\n%s", err, diff)
+		}
+		if s.got[0]["trigger"] != "submit-message" || s.got[0]["id"] == "" {
+			t.Errorf("%v", s.got[0])
+		}
+	}
+	for _, wrong := range []string{`{"type":"error","errorText":"out of tea"}`, `{"type":"abort"}`, `{`} {
+		if _, err := told(t.Context(), opened(t, answering(t, inParts, "data: "+wrong+"\n\n").URL, inAISDK), hello); err == nil {
+			t.Errorf("%s is no failure", wrong)
+		}
+	}
+}
+
+func inAISDK(o *models.Options) { o.Agent.Protocol = models.ProtocolAISDK }
+
+// A tool that the client answers, and an approval, are questions. The next request has the agent's message with the decisions.
+func TestAISDKResume(t *testing.T) {
+	s := answering(t, inParts, `data: {"type":"start","messageId":"a1"}
+
+data: {"type":"text-delta","id":"t","delta":"Hi"}
+
+data: {"type":"tool-input-available","toolCallId":"c1","toolName":"ask_user","input":{"question":"Which?","options":["Red","Blue"]}}
+
+data: {"type":"tool-input-available","toolCallId":"c2","toolName":"pay","input":{"usd":3}}
+
+data: {"type":"tool-approval-request","approvalId":"ap","toolCallId":"c2"}
+
+data: {"type":"finish"}
+
+`, `data: [DONE]`+"\n\n")
+	m := opened(t, s.URL, inAISDK)
+	first := ask(t, m, nil, true, wrote("1", "Paint"))
+	if len(first.calls) != 2 {
+		t.Fatalf("%+v", first)
+	}
+	var results []llm.Message
+	for _, c := range first.calls {
+		result := "Blue"
+		if strings.Contains(string(c.Parameters), "approve") {
+			result = llm.Approved
+		}
+		results = append(results, llm.Message{Role: llm.RoleTool, Call: c.ID, Text: result})
+	}
+	second := ask(t, m, first.state, false, slices.Concat([]llm.Message{wrote("1", "Paint"), {Role: llm.RoleAssistant, Text: "Hi", Calls: first.calls, Opaque: first.opaque}}, results)...)
+	list, _ := s.got[1]["messages"].([]any)
+	want := jsonOf(t, `{"id":"a1","role":"assistant","parts":[{"type":"text","text":"Hi"},
+		{"type":"tool-ask_user","toolCallId":"c1","state":"output-available","input":{"question":"Which?","options":["Red","Blue"]},"output":"Blue"},
+		{"type":"tool-pay","toolCallId":"c2","state":"approval-responded","input":{"usd":3},"approval":{"id":"ap","approved":true}}]}`)
+	if len(list) != 2 || !second.acts || second.err != nil {
+		t.Fatalf("%v, %+v", list, second)
+	}
+	if diff := cmp.Diff(want, list[1]); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// An agent of an older version that refuses the field with the version is asked without it.
+func TestOldAgent(t *testing.T) {
+	asked := 0
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		data, _ := io.ReadAll(r.Body) // it is whole, or has no version
+		if asked++; strings.Contains(string(data), "protocolVersion") {
+			http.Error(w, `{"detail":"protocolVersion: extra fields are not permitted"}`, http.StatusUnprocessableEntity)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, events(started, spoke, finished))
+	}))
+	defer s.Close()
+	m := opened(t, s.URL)
+	for range 2 {
+		if got, err := told(t.Context(), m, hello); err != nil || len(got) != 2 {
+			t.Errorf("%q, %v", got, err)
+		}
+	}
+	if asked != 3 {
+		t.Errorf("%d requests", asked)
+	}
+}

@@ -1,0 +1,244 @@
+package stories_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"parley/config"
+	"parley/connectors/connectortest"
+	"parley/internal/agui"
+	"parley/sim"
+)
+
+const agentAt = "agent.test:80"
+
+// fakeAgent is an agent behind an address, in lines of JSON. Its memory is in runs: what survives it.
+type fakeAgent struct {
+	mu      sync.Mutex
+	runs    []agui.Input
+	respond func(in agui.Input, line func(string, time.Duration)) // line is false once the reader has left
+}
+
+func (a *fakeAgent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	data, err := io.ReadAll(r.Body)
+	var in agui.Input
+	if err == nil {
+		err = json.Unmarshal(data, &in)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	a.mu.Lock()
+	a.runs = append(a.runs, in)
+	a.mu.Unlock()
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	a.respond(in, func(l string, pause time.Duration) {
+		_, _ = io.WriteString(w, l+"\n") // the reader can have left
+		_ = http.NewResponseController(w).Flush()
+		select {
+		case <-time.After(pause):
+		case <-r.Context().Done():
+		}
+	})
+}
+
+// asked returns the runs that the agent was asked for.
+func (a *fakeAgent) asked() []agui.Input {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.runs)
+}
+
+// serveAgent starts a, and returns a function that kills it.
+func serveAgent(c *chatHarness, a *fakeAgent) (kill func()) {
+	c.Helper()
+	web := &http.Server{Handler: a}
+	l := c.listen(agentAt)
+	go func() { _ = web.Serve(l) }()
+	kill = func() { _ = web.Close() }
+	c.Cleanup(kill)
+	return kill
+}
+
+// useAgent lets an agent answer, which Ada owns.
+func useAgent(c *chatHarness, edit func(*config.ChatModel)) {
+	c.Helper()
+	c.shutdown()
+	c.cfg.Models.Chat = []config.ChatModel{agentModel(edit)}
+	c.cfg.Models.Large = config.Model{Provider: "http"}
+	c.cfg.Owner = []config.Account{config.Account(c.Account(connectortest.Ada))}
+	c.start()
+	c.Pass(10 * time.Second)
+}
+
+// agentModel is the agent in the configuration.
+func agentModel(edit func(*config.ChatModel)) config.ChatModel {
+	m := config.ChatModel{Name: "mine", Provider: "http", URL: "http://agent.test/", Protocol: "ag-ui", History: "full", Thinking: "status"}
+	if edit != nil {
+		edit(&m)
+	}
+	return m
+}
+
+// bookings is an agent that asks before it books. It continues a booking once, and knows those before a restart.
+func bookings() *fakeAgent {
+	return &fakeAgent{respond: func(in agui.Input, line func(string, time.Duration)) {
+		switch {
+		case len(in.Resume) > 0:
+			line(`{"type":"status","id":"s","text":"✨ Booking…"}`, 3*time.Second)
+			line(`{"type":"status","id":"s","text":""}`, 0)
+			line(`{"type":"text","text":"Decided: `+in.Resume[0].Status+" "+strings.ReplaceAll(string(in.Resume[0].Payload), `"`, "'")+`."}`, 0)
+		case strings.Contains(string(in.Messages[len(in.Messages)-1].Content), "Book"):
+			line(`{"type":"status","id":"s","text":"✨ Looking…"}`, 3*time.Second)
+			line(`{"type":"tool","id":"t","name":"find","arguments":{"q":"train"}}`, 0)
+			line(`{"type":"result","id":"t","text":"2"}`, 0)
+			line(`{"type":"text","text":"I found two trains."}`, 0)
+			line(`{"type":"status","id":"s","text":"✨ Found 2"}`, 3*time.Second)
+			line(`{"type":"ask","id":"which","text":"Which one?","options":["08:00","09:30"]}`, 0)
+		default:
+			line(`{"type":"text","text":"Thread `+in.ThreadID[:4]+`."}`, 0)
+		}
+		line(`{"type":"done"}`, 0)
+	}}
+}
+
+// An agent pauses at a question. Both processes are killed, a press resumes the same run of the agent once, and no new run begins.
+func TestAgentAsks(t *testing.T) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		a := bookings()
+		kill := serveAgent(c, a)
+		useAgent(c, nil)
+		w := c.Platform.(buttonPlatform)
+		c.Say(connectortest.Ada, c.ada, "Book a train")
+		c.waitShown(c.ada, "Which one?")
+		c.Pass(5 * time.Second)
+		if got := w.Buttons(c.ada); !slices.Equal(got, []string{"08:00", "09:30"}) {
+			t.Fatalf("buttons %q\n%s", got, c.Logged.String())
+		}
+		c.crash()
+		kill()
+		a = bookings()
+		serveAgent(c, a)
+		c.start()
+		c.Pass(20 * time.Second)
+		w.Press(connectortest.Ada, c.ada, 1)
+		w.Press(connectortest.Ada, c.ada, 1)
+		c.waitShown(c.ada, "Decided: resolved '09:30'.")
+		c.Pass(time.Minute)
+		runs := a.asked()
+		if len(runs) != 1 || len(runs[0].Resume) != 1 || runs[0].Resume[0].InterruptID != "which" || runs[0].ParentRunID == "" {
+			t.Errorf("the agent was asked for %+v", runs)
+		}
+		want := "I found two trains.\n\nWhich one?\n\n→ 09:30\n\nDecided: resolved '09:30'."
+		if got := strings.ReplaceAll(strings.Join(connectortest.BotTexts(c, c.ada), "\n\n"), "*", ""); got != want {
+			t.Errorf("people read %q, want %q", got, want)
+		}
+	})
+}
+
+// A status changes in place, in one message, and the text above it stays. The transcript is that of each platform.
+func TestAgentStatus(t *testing.T) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		a := &fakeAgent{respond: func(_ agui.Input, line func(string, time.Duration)) {
+			line(`{"type":"status","id":"s","text":"✨ Looking…"}`, 4*time.Second)
+			line(`{"type":"text","text":"I am on it."}`, 4*time.Second)
+			line(`{"type":"status","id":"s","text":"✨ Two of three"}`, 4*time.Second)
+			line(`{"type":"text","text":" All is well."}`, 4*time.Second)
+			line(`{"type":"status","id":"s","text":"✨ Done"}`, 4*time.Second)
+			line(`{"type":"done"}`, 0)
+		}}
+		serveAgent(c, a)
+		useAgent(c, nil)
+		c.Say(connectortest.Ada, c.ada, "Go")
+		c.waitShown(c.ada, "✨ Done")
+		c.WaitIdle()
+		messages := slices.DeleteFunc(c.Messages(c.ada), func(m connectortest.Message) bool { return !m.ByBot })
+		if len(messages) != 1 {
+			t.Fatalf("%d messages", len(messages))
+		}
+		var got []string
+		for _, v := range messages[0].Versions {
+			got = append(got, strings.TrimSpace(v.Text))
+		}
+		want := []string{"✨ Looking…", "I am on it.\n\n✨ Looking…", "I am on it.\n\n✨ Two of three", "I am on it. All is well.\n\n✨ Two of three", "I am on it. All is well.\n\n✨ Done"}
+		if !slices.Equal(slices.Compact(got), want) {
+			t.Errorf("people read %q, want %q", got, want)
+		}
+	})
+}
+
+// The same on the page: each frame of text leaves the reader with the whole answer so far.
+func TestAgentStatusOnTheWeb(t *testing.T) {
+	withAgent(t, &fakeAgent{respond: func(_ agui.Input, line func(string, time.Duration)) {
+		line(`{"type":"status","id":"s","text":"Looking…"}`, time.Second)
+		line(`{"type":"text","text":"I am on it."}`, time.Second)
+		line(`{"type":"status","id":"s","text":"Done"}`, time.Second)
+		line(`{"type":"file","name":"a.txt","mediaType":"text/plain","data":"aGk="}`, time.Second)
+		line(`{"type":"done"}`, 0)
+	}}, nil, func(s *harness) {
+		frames, err := s.send(s.newConversation(), "1", "Go").All()
+		s.Must(err)
+		var shown []string
+		for _, f := range frames {
+			if f.FullText != nil {
+				shown = append(shown, *f.FullText)
+			}
+		}
+		want := []string{"I am on it.\n\nLooking…", "I am on it.\n\nDone"}
+		if got := slices.Compact(shown); !slices.Equal(got, want) && !slices.Equal(got[1:], want) {
+			t.Errorf("the page shows %q", shown)
+		}
+		if last := frames[len(frames)-2].Raw + frames[len(frames)-1].Raw; !strings.Contains(strings.Join([]string{last}, ""), "done") {
+			t.Errorf("%s", last)
+		}
+	})
+}
+
+// withAgent runs a test of a gateway whose agent answers on the web.
+func withAgent(t *testing.T, a *fakeAgent, edit func(*config.ChatModel), play func(*harness)) {
+	t.Helper()
+	withPreparedGateway(t, func(s *harness) {
+		connectortest.Serve(s.T, s.listen(agentAt), a)
+		s.cfg.Models.Chat = []config.ChatModel{agentModel(edit)}
+		s.cfg.Models.Large = config.Model{Provider: "http"}
+	}, play)
+}
+
+// The thread is the same for a room until /new. Each room has its own. An agent with a memory gets only the new messages.
+func TestAgentThread(t *testing.T) {
+	a := bookings()
+	withAgent(t, a, func(m *config.ChatModel) { m.History = "last" }, func(s *harness) {
+		one, other := s.newConversation(), s.newConversation()
+		s.readAll(s.send(one, "1", "One"))
+		s.readAll(s.send(one, "2", "Two"))
+		s.readAll(s.send(one, "3", "/new"))
+		s.readAll(s.send(one, "4", "Forget it"))
+		s.readAll(s.send(one, "5", "Three"))
+		s.readAll(s.send(other, "1", "Four"))
+		s.checks = append(s.checks, func(e *sim.Evidence) []string {
+			e.Seen, e.Accepted = nil, nil
+			return nil
+		})
+		runs := a.asked()
+		if len(runs) != 4 {
+			t.Fatalf("%d runs\n%s", len(runs), s.Logged.String())
+		}
+		threads := map[string]bool{runs[0].ThreadID: true, runs[2].ThreadID: true, runs[3].ThreadID: true}
+		if runs[0].ThreadID != runs[1].ThreadID || len(threads) != 3 {
+			t.Errorf("threads %q %q %q %q", runs[0].ThreadID, runs[1].ThreadID, runs[2].ThreadID, runs[3].ThreadID)
+		}
+		if n := len(runs[1].Messages); n != 1 || string(runs[1].Messages[0].Content) != `"Two"` {
+			t.Errorf("the second request has %+v", runs[1].Messages)
+		}
+		if len(runs[2].Messages) != 2 {
+			t.Errorf("the request after /new has %+v", runs[2].Messages)
+		}
+	})
+}
