@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,14 +30,27 @@ const agentKey = "agent-story-0123456789abcdef"
 // ownAgents returns how to start the agents of examples/, by their languages.
 func ownAgents(t *testing.T) map[string][]string {
 	t.Helper()
-	for _, program := range []string{"python3", "node", "npm"} {
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Fatalf("%v: run tools/install.sh", err)
+	}
+	python, err := filepath.Abs(filepath.Join("..", "examples", "agent-python", "agent.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string][]string{"python": {"python3", python}, "typescript": {"node", filepath.Join(builtExample(t, "agent-typescript", "agent.ts"), "dist", "agent.js")}}
+}
+
+// builtExample copies an example in TypeScript, builds it, and returns its folder.
+func builtExample(t *testing.T, example string, sources ...string) string {
+	t.Helper()
+	for _, program := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(program); err != nil {
 			t.Fatalf("%v: run tools/install.sh", err)
 		}
 	}
 	dir := t.TempDir()
-	for _, name := range []string{"agent.ts", "package.json", "package-lock.json", "tsconfig.json"} {
-		data, err := os.ReadFile(filepath.Join("..", "examples", "agent-typescript", name))
+	for _, name := range append(sources, "package.json", "package-lock.json", "tsconfig.json") {
+		data, err := os.ReadFile(filepath.Join("..", "examples", example, name))
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, name), data, 0o600)
 		}
@@ -49,9 +63,7 @@ func ownAgents(t *testing.T) map[string][]string {
 			t.Fatalf("npm %s: %v\n%s", args[0], err, out)
 		}
 	}
-	python, err := filepath.Abs(filepath.Join("..", "examples", "agent-python", "agent.py"))
-	require.NoError(t, err)
-	return map[string][]string{"python": {"python3", python}, "typescript": {"node", filepath.Join(dir, "dist", "agent.js")}}
+	return dir
 }
 
 // ownAgent is a running agent.
@@ -63,13 +75,17 @@ type ownAgent struct {
 
 func (a *ownAgent) says(what string) bool { return strings.Contains(a.log.String(), what) }
 
-// startAgent starts an agent on a free port. changed rings when it logs something.
-func startAgent(t *testing.T, command []string, changed signal) *ownAgent {
+// startAgent starts an agent on a free port, or on that of at. changed rings when it logs something.
+func startAgent(t *testing.T, command []string, changed signal, at string, env ...string) *ownAgent {
 	t.Helper()
 	a := &ownAgent{}
 	ctx, kill := context.WithCancel(t.Context())
 	c := exec.CommandContext(ctx, command[0], command[1:]...)
-	c.Env = []string{"PATH=" + os.Getenv("PATH"), "PORT=0", "AGENT_KEY=" + agentKey}
+	port := "0"
+	if u, err := url.Parse(at); err == nil && at != "" {
+		port = u.Port()
+	}
+	c.Env = append(env, "PATH="+os.Getenv("PATH"), "PORT="+port, "AGENT_KEY="+agentKey)
 	c.Stderr = io.MultiWriter(&a.log, changed)
 	out, err := c.StdoutPipe()
 	if err == nil {
@@ -101,17 +117,14 @@ func TestOwnAgents(t *testing.T) {
 
 func ownAgentIn(t *testing.T, p platform, command []string) {
 	s := onSockets(t, p)
-	agent := startAgent(t, command, s.changed)
-	yaml := fmt.Sprintf(`
+	agent := startAgent(t, command, s.changed, "")
+	cfg := s.ownConfig(fmt.Sprintf(`
 providers: {openai: {base_url: %q, api_key: %q}}
 models:
   chat:
     - {name: mine, provider: http, url: %q, api_key: %q, fallback: [spare]}
     - {name: spare, provider: openai, model: %s}
-`, s.provider.URL+"/v1", secretKey, agent.url, agentKey, modelfake.DefaultModel)
-	unset := func(string) (string, bool) { return "", false }
-	cfg, err := config.Parse("", []byte(yaml), "", unset, slices.Concat(parley.Platforms(), parley.Providers())...)
-	s.Must(err)
+`, s.provider.URL+"/v1", secretKey, agent.url, agentKey, modelfake.DefaultModel))
 	s.start(cfg)
 	s.Say(connectortest.Ada, s.place, "Please roll")
 	s.waitShown("The dice have fallen.")
@@ -121,6 +134,10 @@ models:
 	s.waitShown("2")
 	s.Say(connectortest.Ada, s.place, "/stop")
 	s.waitUntil("the agent notices /stop", func() bool { return agent.says("the reader has left") })
+	s.Say(connectortest.Ada, s.place, "Please book")
+	agent = s.askedOverRestart(cfg, agent, command)
+	s.waitShown("The train at 09:30 is booked.")
+	s.waitUntil("Ada has the ticket", func() bool { return s.hasFile("Ticket for the train at 09:30") })
 	toolsOnTheWeb(t, "http://"+s.gateway.Addr().String())
 	s.model.Queue(modelfake.Script{modelfake.Text("The spare answers.")}, modelfake.Script{modelfake.Text("The spare still answers.")})
 	s.Say(connectortest.Ada, s.place, "Please fail")
@@ -140,6 +157,65 @@ models:
 	if strings.Contains(s.Logged.String(), agentKey) {
 		t.Error("the log has the key")
 	}
+}
+
+// askedOverRestart waits for the question of the agent, stops it and the gateway, starts both, and chooses the second option.
+func (s *sockets) askedOverRestart(cfg config.Config, agent *ownAgent, command []string, env ...string) *ownAgent {
+	s.Helper()
+	s.waitShown("Which train?")
+	w := s.Platform.(buttonPlatform)
+	s.waitUntil("there are buttons, and the run waits", func() bool {
+		return len(w.Buttons(s.place)) == 2 && strings.Contains(s.Logged.String(), "a run waits for a person")
+	})
+	if !strings.Contains(strings.Join(connectortest.BotTexts(s, s.place), "\n"), "Found 2 trains") {
+		s.Errorf("the status is %q", connectortest.BotTexts(s, s.place))
+	}
+	agent.kill()
+	s.stop()
+	agent = startAgent(s.T, command, s.changed, agent.url, env...)
+	s.start(cfg)
+	w.Press(connectortest.Ada, s.place, 1)
+	return agent
+}
+
+// hasFile reports whether a file with that content is shown.
+func (s *sockets) hasFile(content string) bool {
+	return slices.ContainsFunc(s.Messages(s.place), func(m connectortest.Message) bool {
+		return slices.ContainsFunc(m.Files, func(f connectortest.File) bool { return strings.Contains(string(f.Data), content) })
+	})
+}
+
+// A route of the AI SDK, as its documentation has it, is an agent on Discord: its data changes a status, it asks with a tool, both
+// processes are stopped, and a press continues the same conversation of the route once.
+func TestAISDKRoute(t *testing.T) {
+	command := []string{"node", filepath.Join(builtExample(t, "agent-ai-sdk", "route.ts", "server.ts"), "dist", "server.js")}
+	s := onSockets(t, platforms()[1])
+	env := []string{"MODEL_URL=" + s.provider.URL + "/v1", "MODEL_KEY=" + secretKey, "MODEL=" + modelfake.DefaultModel}
+	agent := startAgent(t, command, s.changed, "", env...)
+	cfg := s.ownConfig(fmt.Sprintf("models: {chat: [{name: mine, provider: http, url: %q, api_key: %q, protocol: ai-sdk}]}", agent.url+"/api/chat", agentKey))
+	s.start(cfg)
+	s.model.Queue(
+		modelfake.Script{modelfake.ToolCall("c1", "find_trains", `{"city":"Berlin"}`)},
+		modelfake.Script{modelfake.ToolCall("c2", "ask_user", `{"question":"Which train?","options":["08:00","09:30"]}`)},
+		modelfake.Script{modelfake.ToolCall("c3", "book_train", `{"train":"09:30"}`)},
+		modelfake.Script{modelfake.Text("It is booked.")},
+	)
+	s.Say(connectortest.Ada, s.place, "A train to Berlin")
+	s.askedOverRestart(cfg, agent, command, env...)
+	s.waitShown("It is booked.")
+	s.waitUntil("Ada has the ticket", func() bool { return s.hasFile("Ticket for the train at 09:30") })
+	if requests := s.model.Requests(); len(requests) != 4 || !strings.Contains(string(requests[2].Raw), "09:30") {
+		t.Errorf("the model of the agent is asked %d times", len(requests))
+	}
+}
+
+// ownConfig reads a configuration as users write it.
+func (s *sockets) ownConfig(yaml string) config.Config {
+	s.Helper()
+	unset := func(string) (string, bool) { return "", false }
+	cfg, err := config.Parse("", []byte(yaml), "", unset, slices.Concat(parley.Platforms(), parley.Providers())...)
+	s.Must(err)
+	return cfg
 }
 
 // toolsOnTheWeb reads an answer with a tool of the agent in the web chat, live and after a reload.

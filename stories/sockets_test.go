@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -49,6 +48,8 @@ type sockets struct {
 	provider *httptest.Server
 	changed  signal
 	gateway  *parley.Gateway
+	process  *gatewaytest.Process
+	db       string
 }
 
 // onSockets starts the platform and the model.
@@ -75,29 +76,48 @@ func (s *sockets) config() config.Config {
 	return cfg
 }
 
-// start starts the gateway, and waits until the platform is connected.
+// start starts the gateway, on the store of the one before, and waits until the platform is connected.
 func (s *sockets) start(cfg config.Config) {
 	s.Helper()
-	cfg.Store, cfg.Web.Listen = config.DSN("sqlite:"+filepath.Join(s.TempDir(), "parley.db")), "127.0.0.1:0"
+	if s.db == "" {
+		s.db = filepath.Join(s.TempDir(), "parley.db")
+		s.Cleanup(func() {
+			s.stop()
+			if bad := s.Refused(); len(bad) > 0 {
+				s.Errorf("refused: %q", bad)
+			}
+		})
+	}
+	before := s.connections()
+	cfg.Store, cfg.Web.Listen = config.DSN("sqlite:"+s.db), "127.0.0.1:0"
 	cfg.Owner = []config.Account{config.Account(s.Account(connectortest.Ada))}
 	s.site.enable(&cfg, s.Platform, s.url)
 	g, err := parley.New(cfg, parley.Env{Log: slog.New(slog.NewTextHandler(io.MultiWriter(s.Logged, s.changed), nil))})
 	s.Must(err)
-	s.gateway = g
-	p := gatewaytest.Start(s.Context(), g.Run)
-	s.Cleanup(func() {
-		if err := p.Stop(); err != nil {
-			s.Error(err)
+	s.gateway, s.process = g, gatewaytest.Start(s.Context(), g.Run)
+	s.waitUntil("the platform is connected", func() bool { return s.connections() > before })
+}
+
+// connections counts how often the platform was connected.
+func (s *sockets) connections() (n int) {
+	for line := range strings.Lines(s.Logged.String()) {
+		if strings.Contains(line, "connected") && strings.Contains(line, "connector=") {
+			n++
 		}
-		if bad := s.Refused(); len(bad) > 0 {
-			s.Errorf("refused: %q; want none", bad)
-		}
-	})
-	s.waitUntil("the platform is connected", func() bool {
-		return slices.ContainsFunc(strings.Split(s.Logged.String(), "\n"), func(line string) bool {
-			return strings.Contains(line, "connected") && strings.Contains(line, "connector=")
-		})
-	})
+	}
+	return n
+}
+
+// stop stops the gateway.
+func (s *sockets) stop() {
+	s.Helper()
+	if s.process == nil {
+		return
+	}
+	if err := s.process.Stop(); err != nil {
+		s.Error(err)
+	}
+	s.process = nil
 }
 
 // waitUntil waits until something is so.

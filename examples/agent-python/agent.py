@@ -5,6 +5,7 @@ It answers with lines of JSON, the smaller of the two protocols in docs/your-age
     PORT=9000 AGENT_KEY=a-secret python3 agent.py
 """
 
+import base64
 import json
 import os
 import random
@@ -16,10 +17,22 @@ KEY = os.environ.get("AGENT_KEY", "")
 MAX_BODY = 32 << 20  # bytes
 
 
-def answer(messages, context):
-    """Yields the events of one answer. messages are the whole conversation; the last one is the question."""
+def answer(run):
+    """Yields the events of one answer. The messages of run are the whole conversation; the last one is the question."""
+    messages = run["messages"]
+    if run.get("resume"):
+        yield from resume(run["state"], run["resume"][0])
+        return
     question = text_of(messages[-1])
-    if "roll" in question:
+    if "book" in question:
+        yield {"type": "status", "id": "search", "text": "🔎 Looking for trains…"}
+        yield {"type": "tool", "id": "find-1", "name": "find_trains", "arguments": {"to": "Berlin"}}
+        time.sleep(1)
+        yield {"type": "result", "id": "find-1", "text": "08:00, 09:30"}
+        yield {"type": "status", "id": "search", "text": "🔎 Found 2 trains"}
+        yield {"type": "state", "state": {"asked": "train"}}  # comes back with each request: this program can be restarted
+        yield {"type": "ask", "id": "train", "text": "Which train?", "options": ["08:00", "09:30"]}
+    elif "roll" in question:
         yield {"type": "text", "text": "Let me roll."}
         yield {"type": "tool", "id": "roll-1", "name": "roll_dice", "arguments": {"sides": 6}}
         yield {"type": "result", "id": "roll-1", "text": str(random.randint(1, 6))}
@@ -33,6 +46,19 @@ def answer(messages, context):
     else:
         earlier = sum(1 for m in messages[:-1] if m["role"] == "user")
         yield {"type": "text", "text": f"You said: {question} ({earlier} earlier)"}
+
+
+def resume(state, decision):
+    """Yields the rest of an answer that has asked the user."""
+    if state.get("asked") != decision["interruptId"]:
+        yield {"type": "error", "code": "unknown_ask", "message": "there is no such question"}
+    elif decision["status"] == "cancelled":
+        yield {"type": "text", "text": "Nothing was booked."}
+    else:
+        train = decision["payload"]
+        ticket = base64.b64encode(f"Ticket for the train at {train}\n".encode()).decode()
+        yield {"type": "file", "name": "ticket.txt", "mediaType": "text/plain", "data": ticket}
+        yield {"type": "text", "text": f"The train at {train} is booked."}
 
 
 def text_of(message):
@@ -59,7 +85,7 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.close_connection = True
         try:
-            for event in answer(run["messages"], run["context"]):
+            for event in answer(run):
                 self.line(event)
             self.line({"type": "done"})
         except (BrokenPipeError, ConnectionResetError):
