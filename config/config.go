@@ -238,7 +238,7 @@ type ChatModel struct {
 	Share []AgentShare `yaml:"share"`
 	// With provider: http, signs the requests to the agent, so that it can refuse others: see docs/your-agent.md. Empty = unsigned.
 	SigningKey Secret `yaml:"signing_key"`
-	// With provider: http, the key with which the agent can write to a chat by itself: see docs/your-agent.md. Empty = it can't.
+	// With provider: http, the key of the agent for messages of its own: see docs/your-agent.md. Empty = off.
 	Token Secret `yaml:"token"`
 	// The maximum output tokens per call. 0 = the provider's limit.
 	MaxTokens int `yaml:"max_tokens"`

@@ -45,7 +45,7 @@ type Parameters struct {
 type Agent struct {
 	Protocol   string   // ProtocolAGUI, or empty, or ProtocolAISDK
 	History    string   // HistoryLast, or empty for the whole conversation
-	Share      []string // what the agent learns about users
+	Share      []string // the data about users for the agent
 	SigningKey string   // signs requests; empty: unsigned
 }
 

@@ -37,7 +37,7 @@ type RoomNote struct {
 // ModelSetting is the key of the [SettingNote] with the name of the model that answers in a room. It is not part of prompts.
 const ModelSetting = "model"
 
-// ThreadOf returns the [RoomNote.About] of the note with the thread of a model in a room, by which the room is found.
+// ThreadOf returns the [RoomNote.About] of the note with the thread of a model in a room. The room is found by it.
 func ThreadOf(thread string) EntityID { return EntityID("thread/" + thread) }
 
 // Reminder is a text for a user at a time of their choice.

@@ -30,7 +30,7 @@ type Status struct {
 	Files []File
 }
 
-// AskUser is the name of the tool by which an agent asks its user: its run waits for the decision, and the next request
+// AskUser is the tool of an agent that asks its user: its run waits for the decision, and the next request
 // has the result. Its parameters are those of [Ask]. It is not offered to models.
 const AskUser = "ASK_USER"
 

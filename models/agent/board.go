@@ -77,7 +77,7 @@ var (
 	listFields = [...]string{"steps", "items", "tasks", "todos"}
 )
 
-// activityText returns what users read of the content of an activity: its text, and a list of steps with their states. It
+// activityText returns the text of an activity for users: its first text, and a list of steps with their states. It
 // is empty for content without any.
 func activityText(content json.RawMessage) string {
 	var plain string
