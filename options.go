@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"slices"
 
 	stores "parley/backends"
@@ -40,6 +41,8 @@ type Env struct {
 	// Parser reads untrusted documents, web pages and images. Nil leaves documents and web pages unread, and images without
 	// thumbnails. [parley/media/parser.Command] makes one that reads each in a process of its own.
 	Parser Parser
+	// Setup serves the page /setup of the web chat to browsers on this machine; nil: there is none.
+	Setup http.Handler
 	// Listen opens the address of the web chat; nil is net.Listen.
 	Listen func(network, address string) (net.Listener, error)
 	// Authority issues the certificates of web.tls; the zero value is Let's Encrypt.

@@ -45,10 +45,7 @@ func (i *initCmd) Run(ctx context.Context, c *cli) error {
 			return fmt.Errorf("nothing was changed: %s exists already; answer yes to replace it, or name another folder with --config DIR/config.yaml", exists)
 		}
 	}
-	s := &setup{env: map[string]string{}}
-	if to.config == machineConfig {
-		s.store = "sqlite:" + machineStore // from any folder, commands find what the service has
-	}
+	s := newSetup(to, func(text string) { fmt.Printf("ok    %s\n", text) })
 	for _, step := range []func(context.Context, *initCmd, *asker) error{s.askWeb, s.askBot, s.askModel, s.askCharacter} {
 		if err := ask.until(ctx, func() error { return step(ctx, i, ask) }); err != nil {
 			return fmt.Errorf("%w (nothing was written)", err)

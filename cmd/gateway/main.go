@@ -35,6 +35,9 @@ import (
 // defaultFile is the configuration file that is used if it exists and no other was named.
 const defaultFile = "config.yaml"
 
+// fromDefaults is the origin of a configuration without a file.
+const fromDefaults = "the defaults"
+
 // cli has the flags of all commands, and the commands. Its tags are the help texts.
 type cli struct {
 	Config  string           `short:"c" placeholder:"FILE" help:"Config file (default: ./config.yaml if present, otherwise built-in defaults)."`
@@ -86,7 +89,7 @@ func (c *cli) load() (config.Config, string, error) {
 	cfg, err := parley.LoadConfig(defaultFile, getenv)
 	if errors.Is(err, fs.ErrNotExist) {
 		cfg, err = parley.DefaultConfig(getenv)
-		return cfg, "the defaults", err
+		return cfg, fromDefaults, err
 	}
 	return cfg, defaultFile, err
 }

@@ -62,13 +62,14 @@ func configure(t *testing.T, c *exec.Cmd, text string) {
 type gateway struct {
 	*exec.Cmd
 	url    string
+	setup  chan string // has the address of the page that sets it up, if there is one; closed when it has printed its last
 	stderr bytes.Buffer
 	rest   chan struct{} // closed when it has printed its last
 }
 
 func start(t *testing.T, c *exec.Cmd) *gateway {
 	t.Helper()
-	g := &gateway{Cmd: c, rest: make(chan struct{})}
+	g := &gateway{Cmd: c, rest: make(chan struct{}), setup: make(chan string, 1)}
 	out, err := c.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +84,12 @@ func start(t *testing.T, c *exec.Cmd) *gateway {
 	}
 	g.url = regexp.MustCompile(`http://\S+`).FindString(lines.Text())
 	go func() {
-		_, _ = io.Copy(io.Discard, out)
+		for lines.Scan() {
+			if link := regexp.MustCompile(`http://\S+/setup\S+`).FindString(lines.Text()); link != "" {
+				g.setup <- link
+			}
+		}
+		close(g.setup)
 		close(g.rest)
 	}()
 	return g

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"parley"
+	"parley/config"
 	"parley/internal/daemon"
 	"parley/media/parser"
 )
@@ -20,6 +21,17 @@ import (
 // runCmd runs the gateway.
 type runCmd struct {
 	Listen string `placeholder:"HOST:PORT" help:"Address to listen on, instead of web.listen."`
+}
+
+// announce prints the addresses of a gateway.
+func announce(g *parley.Gateway, cfg config.Config, page *setupPage) {
+	fmt.Fprintf(os.Stdout, "Parley is at http://%s\n", g.Addr())
+	for _, site := range cfg.Web.TLS.Origins() {
+		fmt.Fprintf(os.Stdout, "Visitors reach it at %s\n", site)
+	}
+	if page != nil {
+		fmt.Fprintf(os.Stdout, "Set it up with gateway init, or in a browser on this machine: http://%s/setup?code=%s\n", g.Addr(), page.code)
+	}
 }
 
 // Run serves until ctx ends. It prints the address of the web chat to standard output, where scripts and tests find it.
@@ -40,7 +52,11 @@ func (r *runCmd) Run(ctx context.Context, c *cli) error {
 	}
 	// Collecting garbage during the start would take a quarter of its CPU time, and free little.
 	wanted := debug.SetGCPercent(400)
-	g, err := parley.Start(ctx, cfg, parley.Env{Log: log, Parser: newParser()})
+	env, page := parley.Env{Log: log, Parser: newParser()}, newSetupPage(c, from, r.Listen, len(cfg.Off()))
+	if page != nil {
+		env.Setup = page
+	}
+	g, err := parley.Start(ctx, cfg, env)
 	if os.Getenv("GOGC") == "" {
 		wanted = heapGrowth
 	}
@@ -51,10 +67,7 @@ func (r *runCmd) Run(ctx context.Context, c *cli) error {
 		return err
 	}
 	log.Info("ready", "config", from, "model", g.Model(), "store", cfg.Store, "shared", cfg.Shared)
-	fmt.Fprintf(os.Stdout, "Parley is at http://%s\n", g.Addr())
-	for _, site := range cfg.Web.TLS.Origins() {
-		fmt.Fprintf(os.Stdout, "Visitors reach it at %s\n", site)
-	}
+	announce(g, cfg, page)
 	ctx, stop := context.WithCancel(ctx)
 	var beside sync.WaitGroup
 	beside.Go(func() { unmapStarts(ctx, log) })

@@ -28,6 +28,16 @@ type setup struct {
 	env             map[string]string // secrets, by variable
 	link, codeLink  string            // of the bot
 	store           string            // "" is the default
+	report          func(string)      // is called with each success
+}
+
+// newSetup returns a setup without answers, for the files to.
+func newSetup(to setupFiles, report func(string)) *setup {
+	s := &setup{env: map[string]string{}, report: report}
+	if to.config == machineConfig {
+		s.store = "sqlite:" + machineStore // from any folder, commands find what the service has
+	}
+	return s
 }
 
 // config returns the configuration, in at most twelve lines.
@@ -88,7 +98,7 @@ func (s *setup) try(ctx context.Context, part string) error {
 		if !f.OK {
 			return errors.New(f.Text)
 		}
-		fmt.Printf("ok    %s\n", f.Text)
+		s.report(f.Text)
 		if f.Link != "" {
 			s.link, s.codeLink = f.Link, f.CodeLink
 		}
@@ -124,12 +134,20 @@ func (s *setup) askWeb(ctx context.Context, i *initCmd, _ *asker) error {
 
 // askBot asks for the token, whose form tells the platform.
 func (s *setup) askBot(ctx context.Context, i *initCmd, ask *asker) error {
+	return s.addBot(ctx, ask.or(i.Token, fmt.Sprintf("Token of your bot on %s (Enter: only the web chat):", botPlatforms())), i.APIURL)
+}
+
+// botPlatforms returns the names of the platforms for users.
+func botPlatforms() string {
 	var titles []string
 	for _, p := range parley.Platforms() {
 		titles = append(titles, p.Title)
 	}
-	platforms := strings.Join(titles, " or ")
-	token := ask.or(i.Token, fmt.Sprintf("Token of your bot on %s (Enter: only the web chat):", platforms))
+	return strings.Join(titles, " or ")
+}
+
+// addBot adds the bot with a token, if it works; "" and none are no bot.
+func (s *setup) addBot(ctx context.Context, token, apiURL string) error {
 	if token == "" || token == "none" {
 		return nil
 	}
@@ -137,15 +155,28 @@ func (s *setup) askBot(ctx context.Context, i *initCmd, ask *asker) error {
 		next := s.with(p.Variable(), token)
 		next.platform = p.Name
 		if _, err := next.parse(); err == nil { // with the platform's own server, it checks the form
-			next.apiURL = i.APIURL
+			next.apiURL = apiURL
 			return s.keep(ctx, next, "connectors."+p.Name)
 		}
 	}
-	return fmt.Errorf("this is not a token of %s; copy the whole token", platforms)
+	return fmt.Errorf("this is not a token of %s; copy the whole token", botPlatforms())
+}
+
+// localServer is a server of models on this machine.
+type localServer struct{ title, base string }
+
+// running returns the servers among all that have a model.
+func running(ctx context.Context, all []localServer) (found []localServer) {
+	for _, server := range all {
+		if _, err := firstModel(ctx, server.base); err == nil {
+			found = append(found, server)
+		}
+	}
+	return found
 }
 
 // The servers that people run on their own machine, where these listen by default.
-var localServers = []struct{ title, base string }{
+var localServers = []localServer{
 	{"Ollama", "http://127.0.0.1:11434/v1"},
 	{"LM Studio", "http://127.0.0.1:1234/v1"},
 }
@@ -164,21 +195,24 @@ func (s *setup) askModel(ctx context.Context, i *initCmd, ask *asker) error {
 	answer := i.Model
 	if answer == "" {
 		question, standard := "API key of OpenAI, Anthropic, Gemini, Groq or OpenRouter, or the address of a server (Enter: %s):", "demo"
-		for _, server := range localServers {
-			if _, err := firstModel(ctx, server.base); err == nil {
-				fmt.Printf("%s runs at %s.\n", server.title, server.base)
-				if standard == "demo" {
-					standard = server.base
-				}
+		for i, server := range running(ctx, localServers) {
+			fmt.Printf("%s runs at %s.\n", server.title, server.base)
+			if i == 0 {
+				standard = server.base
 			}
 		}
 		answer, _ = ask.line(fmt.Sprintf(question, standard))
 		answer = cmp.Or(answer, standard)
 	}
-	if answer == "demo" {
+	return s.addModel(ctx, answer, i.ModelName)
+}
+
+// addModel adds the model that an answer means, if it works; "" and demo are no model.
+func (s *setup) addModel(ctx context.Context, answer, name string) error {
+	if answer == "" || answer == "demo" {
 		return nil
 	}
-	next, err := s.withModel(ctx, answer, i.ModelName)
+	next, err := s.withModel(ctx, answer, name)
 	if err != nil {
 		return err
 	}
@@ -242,15 +276,21 @@ func firstModel(ctx context.Context, base string) (string, error) {
 
 // askCharacter asks who the agent is.
 func (s *setup) askCharacter(_ context.Context, i *initCmd, ask *asker) error {
-	next := *s
-	next.name, next.system = i.Name, i.Character
-	if next.name == "" && next.system == "" {
+	name, system := i.Name, i.Character
+	if name == "" && system == "" {
 		answer, _ := ask.line("Name of the agent, and who it is, such as: Ada, a patient teacher (Enter: Parley, a helpful assistant):")
-		name, who, _ := strings.Cut(answer, ",")
-		if next.name = strings.TrimSpace(name); who != "" {
-			next.system = "You are " + next.name + ", " + strings.TrimSpace(who)
+		before, who, _ := strings.Cut(answer, ",")
+		if name = strings.TrimSpace(before); who != "" {
+			system = "You are " + name + ", " + strings.TrimSpace(who)
 		}
 	}
+	return s.addCharacter(name, system)
+}
+
+// addCharacter sets the agent's name and system prompt; "" is the default.
+func (s *setup) addCharacter(name, system string) error {
+	next := *s
+	next.name, next.system = name, system
 	_, err := next.parse()
 	if err == nil {
 		*s = next

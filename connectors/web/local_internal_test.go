@@ -49,3 +49,33 @@ func between(t *testing.T, peer, own string, r *http.Request) *http.Request {
 	r.RemoteAddr = peer
 	return r
 }
+
+// The page that sets a gateway up is for browsers on this machine, and for no other site's page.
+func TestSetupIsForThisMachine(t *testing.T) {
+	page := nearbySetup(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusOK) }))
+	for name, c := range map[string]struct {
+		peer, own, header, value string
+		want                     int
+	}{
+		"this machine":    {"127.0.0.1:9", "127.0.0.1:80", "Origin", "http://127.0.0.1:80", 200},
+		"another machine": {"192.0.2.2:9", "192.0.2.1:80", "", "", 404},
+		"forwarded":       {"127.0.0.1:9", "127.0.0.1:80", "X-Forwarded-For", "192.0.2.1", 404},
+		"another site":    {"127.0.0.1:9", "127.0.0.1:80", "Origin", "https://example.org", 403},
+		"a link of one":   {"127.0.0.1:9", "127.0.0.1:80", "Sec-Fetch-Site", "cross-site", 403},
+	} {
+		r := between(t, c.peer, c.own, httptest.NewRequest(http.MethodPost, "http://127.0.0.1:80"+SetupPath, nil))
+		if c.header != "" {
+			r.Header.Set(c.header, c.value)
+		}
+		rw := httptest.NewRecorder()
+		page.ServeHTTP(rw, r)
+		if rw.Code != c.want {
+			t.Errorf("%s: %d; want %d", name, rw.Code, c.want)
+		}
+	}
+	rw := httptest.NewRecorder()
+	nearbySetup(nil).ServeHTTP(rw, between(t, "127.0.0.1:9", "127.0.0.1:80", httptest.NewRequest(http.MethodGet, SetupPath, nil)))
+	if rw.Code != http.StatusNotFound {
+		t.Errorf("a gateway that is set up replies %d; want 404", rw.Code)
+	}
+}

@@ -31,7 +31,7 @@ const loginPath = "/login"
 // pages serves the chat page and its files. They contain no secrets, and sites that embed the chat load them too. The
 // page is rendered once. The suggestions go through JSON and the template's escaping, so they can't end the script or
 // attribute that contains them.
-func pages(agent string, suggestions, accept []string) http.Handler {
+func pages(o Options) http.Handler {
 	files, err := fs.Sub(widget, "widget")
 	if err != nil {
 		panic(err) // the folder is embedded, so it always exists
@@ -39,6 +39,7 @@ func pages(agent string, suggestions, accept []string) http.Handler {
 	mux := http.NewServeMux()
 	var index bytes.Buffer
 	page := template.Must(template.ParseFS(files, "index.html"))
+	suggestions := o.Suggestions
 	if suggestions == nil {
 		suggestions = []string{}
 	}
@@ -46,7 +47,7 @@ func pages(agent string, suggestions, accept []string) http.Handler {
 	if err != nil {
 		panic(err) // strings always marshal
 	}
-	if err := page.Execute(&index, map[string]string{"Agent": agent, "Suggestions": string(asJSON), "Accept": strings.Join(accept, ",")}); err != nil {
+	if err := page.Execute(&index, map[string]any{"Agent": o.Agent.Name, "Suggestions": string(asJSON), "Accept": strings.Join(o.Accept, ","), "Setup": o.Setup != nil}); err != nil {
 		panic(err) // tests execute the template
 	}
 	mux.Handle("GET /{$}", file(index.Bytes(), "text/html; charset=utf-8"))

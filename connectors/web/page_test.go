@@ -9,10 +9,12 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"parley/core/chat"
 )
 
 func TestPageServesItsFiles(t *testing.T) {
-	h := pages("Ada <script>", []string{"Say hi"}, []string{"image/*", ".pdf"})
+	h := pages(Options{Agent: chat.Agent{Name: "Ada <script>"}, Suggestions: []string{"Say hi"}, Accept: []string{"image/*", ".pdf"}})
 	for name, want := range map[string]struct {
 		kind, part string
 	}{

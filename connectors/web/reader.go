@@ -87,11 +87,40 @@ func (w *Web) local() http.Handler {
 	})
 }
 
-// here reports whether r comes from this machine and was not forwarded by a proxy, nor sent by a browser's page. A
+// SetupPath is the path of the page that sets the gateway up.
+const SetupPath = "/setup"
+
+// nearbySetup serves the page that sets the gateway up, to browsers on this machine, and to no page of another site. For all other machines the
+// path does not exist.
+func nearbySetup(page http.Handler) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if page == nil || !nearby(r) {
+			fail(rw, http.StatusNotFound, "Not found.")
+			return
+		}
+		if !firstParty(r) {
+			fail(rw, http.StatusForbidden, "Open this page on the gateway itself.")
+			return
+		}
+		h := rw.Header()
+		h.Set("Cache-Control", "no-store")
+		h.Set("Referrer-Policy", "same-origin") // with no-referrer, browsers send the form with the Origin null
+		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+		r.Body = http.MaxBytesReader(rw, r.Body, maxSetup)
+		page.ServeHTTP(rw, r)
+	})
+}
+
+const maxSetup = 64 << 10 // bytes of the form
+
+// here reports whether a program on this machine sends r: it is nearby, and no browser's page sends it.
+func here(r *http.Request) bool { return r.Header.Get("Origin") == "" && nearby(r) }
+
+// nearby reports whether r comes from this machine and was not forwarded by a proxy. A
 // proxy on the same machine makes requests of the whole world look local, so any header of one refuses the request. The
 // peer may also have the server's own address, as a program does that uses the machine's name.
-func here(r *http.Request) bool {
-	if forwarded(r) || r.Header.Get("Origin") != "" {
+func nearby(r *http.Request) bool {
+	if forwarded(r) {
 		return false
 	}
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)

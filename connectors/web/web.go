@@ -80,6 +80,8 @@ type Options struct {
 	// Local serves programs on the same machine below LocalPath, if they send LocalToken; nil disables it.
 	Local      http.Handler
 	LocalToken string
+	// Setup serves the page that sets the gateway up, to browsers on this machine; nil: there is none. It must ask for a secret itself.
+	Setup http.Handler
 	// Refuse returns why a file with that name, claimed type and beginning can't be read, in a few words for users, or "". nil accepts all.
 	Refuse func(name, kind string, head []byte) string
 	// Accept lists the file types that the page offers to attach, in the form of the attribute accept of HTML; none
@@ -256,7 +258,8 @@ func (w *Web) routes() http.Handler {
 	mux.Handle("/api/chat", shaped(others, aisdkErrors))
 	mux.Handle("/api/chat/", shaped(others, aisdkErrors))
 	mux.Handle(LocalPath, w.bounded(w.local()))
-	mux.Handle("/", w.bounded(w.guard.page(pages(w.opts.Agent.Name, w.opts.Suggestions, w.opts.Accept))))
+	mux.Handle(SetupPath, w.bounded(nearbySetup(w.opts.Setup)))
+	mux.Handle("/", w.bounded(w.guard.page(pages(w.opts))))
 	return patient(w.guard.host(legible(mux)))
 }
 
