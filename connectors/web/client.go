@@ -382,7 +382,7 @@ func (c clients) knownRoom(rw http.ResponseWriter, r *http.Request, id string) (
 		c.web.broken(rw, "find a conversation", err)
 		return room, false
 	}
-	room, no := door{c.web}.conversation(r, name)
+	room, no := door(c).conversation(r, name)
 	if no != nil {
 		no.reply(rw)
 	}

@@ -1,34 +1,15 @@
 // The AI SDK's chat, as useChat has it, against /api/chat. The argument is the name of the package: ai5, ai6 or ai7.
+import { chatOf, textOf } from './chat.mjs'
 import { cell, check, equal, gateway, prompts, release, until } from './lib.mjs'
 
 const name = process.argv[2]
 const ai = await import(name)
-const { AbstractChat, DefaultChatTransport } = ai
+const { DefaultChatTransport } = ai
 
-class State {
-  status = 'ready'
-  error = undefined
-  renders = []
-  constructor(messages) { this.list = messages ?? [] }
-  get messages() { return this.list }
-  set messages(all) { this.list = [...all]; this.render() }
-  pushMessage = m => { this.list = [...this.list, m]; this.render() }
-  popMessage = () => { this.list = this.list.slice(0, -1) }
-  replaceMessage = (i, m) => { this.list = [...this.list.slice(0, i), structuredClone(m), ...this.list.slice(i + 1)]; this.render() }
-  snapshot = m => structuredClone(m)
-  render() { this.renders.push(structuredClone(this.list.at(-1))) }
-}
-class Chat extends AbstractChat {
-  constructor({ messages, ...init }) {
-    const state = new State(messages)
-    super({ ...init, state })
-    this.rendered = state.renders
-  }
-}
+const Chat = await chatOf(name)
 const errors = []
 const chat = (id, more = {}, body) => new Chat({ id, transport: new DefaultChatTransport({ api: gateway + '/api/chat', body }), onError: e => errors.push(e), ...more })
 
-const textOf = m => (m?.parts ?? []).filter(p => p.type === 'text').map(p => p.text).join('\n\n')
 const last = c => c.messages.at(-1)
 const asked = async () => (await prompts()).at(-1)
 const id = part => name + part

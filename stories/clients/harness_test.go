@@ -57,6 +57,10 @@ var packages = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
+	if os.Getenv(childStore) != "" {
+		runChild()
+		return
+	}
 	code := m.Run()
 	if dir, _ := packages(); dir != "" {
 		_ = os.RemoveAll(dir)
@@ -68,41 +72,19 @@ func TestMain(m *testing.M) {
 type stage struct {
 	*testing.T
 	gates   chan struct{} // each value lets one go on
+	away    string        // the control server of the process that started this one, or ""
 	control *httptest.Server
 	base    string // of the gateway
+	kill    func() // kills the gateway and starts it again; nil if it runs in this process
 	mu      sync.Mutex
 	prompts []string
 }
 
-// newStage starts a gateway. The control server releases a gate for each request, and returns the prompts so far.
+// newStage starts a gateway in this process.
 func newStage(t *testing.T, edit func(*config.Config)) *stage {
 	t.Helper()
-	s := &stage{T: t, gates: make(chan struct{})}
-	s.control = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/release" {
-			select {
-			case s.gates <- struct{}{}:
-			case <-r.Context().Done():
-			}
-		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		_ = json.NewEncoder(w).Encode(s.prompts)
-	}))
-	t.Cleanup(s.control.Close)
-	cfg, err := parley.DefaultConfig(func(string) (string, bool) { return "", false })
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg.Store, cfg.Web.Listen = config.DSN("sqlite:"+filepath.Join(t.TempDir(), "parley.db")), "127.0.0.1:0"
-	cfg.Web.Limits = config.Limits{}
-	if edit != nil {
-		edit(&cfg)
-	}
-	g, err := parley.New(cfg, parley.Env{
-		Models: llm.Models{Large: s, LargeVision: true}, Plugins: []action.Plugin{{Name: "clients", Actions: []action.Action{search{s}, ask{}}}},
-		Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
-	})
+	s := newControl(t)
+	g, err := s.gateway(filepath.Join(t.TempDir(), "parley.db"), "127.0.0.1:0", slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})), edit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,6 +96,49 @@ func newStage(t *testing.T, edit func(*config.Config)) *stage {
 	})
 	s.base = "http://" + g.Addr().String()
 	return s
+}
+
+// newControl starts the control server alone: it releases a gate for each request of /release, waits at one for /wait, kills the
+// gateway for /kill, and returns the prompts so far.
+func newControl(t *testing.T) *stage {
+	t.Helper()
+	s := &stage{T: t, gates: make(chan struct{})}
+	s.control = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/release":
+			select {
+			case s.gates <- struct{}{}:
+			case <-r.Context().Done():
+			}
+		case "/wait":
+			select {
+			case <-s.gates:
+			case <-r.Context().Done():
+			}
+		case "/kill":
+			s.kill()
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		_ = json.NewEncoder(w).Encode(s.prompts)
+	}))
+	t.Cleanup(s.control.Close)
+	return s
+}
+
+// gateway returns a gateway with the model and the tools of s.
+func (s *stage) gateway(store, listen string, log *slog.Logger, edit func(*config.Config)) (*parley.Gateway, error) {
+	cfg, err := parley.DefaultConfig(func(string) (string, bool) { return "", false })
+	if err != nil {
+		return nil, err
+	}
+	cfg.Store, cfg.Web.Listen, cfg.Web.Limits = config.DSN("sqlite:"+store), listen, config.Limits{}
+	if edit != nil {
+		edit(&cfg)
+	}
+	return parley.New(cfg, parley.Env{
+		Models: llm.Models{Large: s, LargeVision: true}, Plugins: []action.Plugin{{Name: "clients", Actions: []action.Action{search{s}, ask{}}}}, Log: log,
+	})
 }
 
 // node runs a script with arguments: it fails by itself where a client sees something else than it should.
@@ -185,6 +210,17 @@ var (
 
 // wait waits at a gate.
 func (s *stage) wait(ctx context.Context) error {
+	if s.away != "" {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.away+"/wait", http.NoBody)
+		if err != nil {
+			return err
+		}
+		resp, err := http.DefaultClient.Do(r)
+		if err == nil {
+			err = resp.Body.Close()
+		}
+		return err
+	}
 	select {
 	case <-s.gates:
 		return nil

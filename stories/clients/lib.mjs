@@ -5,6 +5,9 @@ const control = process.env.CONTROL
 // release lets the model, or the tool, go on.
 export const release = () => fetch(control + '/release')
 
+// kill kills the gateway, and starts it again.
+export const kill = () => fetch(control + '/kill')
+
 // prompts returns what the model was asked so far.
 export const prompts = async () => (await (await fetch(control + '/prompts')).json()) ?? []
 
