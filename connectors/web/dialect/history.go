@@ -85,13 +85,22 @@ func Place(stored, sent []string, whole bool) Step {
 	if !whole || len(stored) == 0 {
 		return add
 	}
-	prior := sent[:len(sent)-1]
-	for keep := len(stored); keep >= 0; keep-- {
+	prior, last := sent[:len(sent)-1], sent[len(sent)-1]
+	matches := func(keep int) bool { // the messages before the last one are those before keep
 		n := min(len(prior), keep)
-		if n == 0 && (keep > 0 || len(prior) > 0) || !slices.EqualFunc(prior[len(prior)-n:], stored[keep-n:keep], Same) {
-			continue
+		return slices.EqualFunc(prior[len(prior)-n:], stored[keep-n:keep], Same)
+	}
+	at := func(keep int) Step { return Step{Keep: keep, Again: keep == len(stored)-1} }
+	if n := len(prior); n <= len(stored) && matches(n) { // nothing was dropped or is unknown here
+		return at(n)
+	}
+	for keep := len(stored); keep > 0; keep-- {
+		if len(prior) > 0 && matches(keep) {
+			return at(keep)
 		}
-		return Step{Keep: keep, Again: keep == len(stored)-1}
+	}
+	if Same(stored[0], last) { // all messages before it are unknown here
+		return at(0)
 	}
 	return add
 }
