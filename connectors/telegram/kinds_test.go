@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +12,7 @@ import (
 	"parley/connectors"
 	"parley/connectors/telegram/telegramfake"
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 // What is neither text nor a file reaches the model in words (IN-14 holds for it too); notices of a chat do not.
@@ -49,33 +48,22 @@ func TestKindsInWords(t *testing.T) {
 // Each field of a message that the API describes either makes it a notice, or says something, or stands beside what says something. A new
 // kind is answered with the sentence for kinds that are not known.
 func TestKindsOfTheAPI(t *testing.T) {
-	dir := os.Getenv("PARLEY_SPECS")
-	if dir == "" {
+	spec, err := telegramfake.SharedSpec()
+	require.NoError(t, err)
+	if spec == nil {
 		t.Skip("PARLEY_SPECS IS NOT SET")
 	}
-	raw, err := os.ReadFile(filepath.Join(dir, "telegram-bot-api.json"))
-	var spec struct {
-		Types map[string]struct {
-			Fields []struct {
-				Name  string   `json:"name"`
-				Types []string `json:"types"`
-			} `json:"fields"`
-		} `json:"types"`
-	}
-	if err != nil || json.Unmarshal(raw, &spec) != nil {
-		t.Fatal("the description can't be read", err)
-	}
-	for _, f := range spec.Types["Message"].Fields {
-		if f.Name == "message_id" || f.Name == "chat" || f.Name == "from" || slices.Contains(notices, f.Name) {
+	for name, types := range spec.Fields("Message") {
+		if name == "message_id" || name == "chat" || name == "from" || slices.Contains(notices, name) {
 			continue
 		}
-		value := map[string]string{"Integer": "1", "String": `"x"`, "Boolean": "true"}[f.Types[0]]
-		if strings.HasPrefix(f.Types[0], "Array") {
+		value := map[string]string{"Integer": "1", "String": `"x"`, "Boolean": "true"}[types[0]]
+		if strings.HasPrefix(types[0], "Array") {
 			value = "[{}]"
 		}
-		in, ok := read(t, inPrivate, fmt.Sprintf("%q: %s", f.Name, cmp.Or(value, "{}"))).(chat.Message)
-		if business := f.Name == "business_connection_id" || f.Name == "guest_query_id"; ok == business || ok && in.Empty() {
-			t.Errorf("%s became %+v", f.Name, in)
+		in, ok := read(t, inPrivate, fmt.Sprintf("%q: %s", name, cmp.Or(value, "{}"))).(chat.Message)
+		if business := name == "business_connection_id" || name == "guest_query_id"; ok == business || ok && in.Empty() {
+			t.Errorf("%s became %+v", name, in)
 		}
 	}
 }

@@ -46,7 +46,7 @@ func updateKinds() map[string]bool {
 		"deleted_business_messages": true, "guest_message": true, "inline_query": true, "chosen_inline_result": true,
 		"callback_query": true, "shipping_query": true, "pre_checkout_query": true, "purchased_paid_media": true,
 		"poll": true, "poll_answer": true, "my_chat_member": true, "chat_join_request": true, "chat_boost": true,
-		"removed_chat_boost": true, "managed_bot": true, "stopped_message_generation": true,
+		"removed_chat_boost": true, "managed_bot": true, "subscription": true, "stopped_message_generation": true,
 		"chat_member": false, "message_reaction": false, "message_reaction_count": false,
 	}
 }

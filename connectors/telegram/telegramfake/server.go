@@ -5,7 +5,7 @@
 // of the test, and makes its timers and channels then, so that it works in a testing/synctest bubble. All methods are
 // safe for concurrent use.
 //
-// The rules follow the official documentation and the behavior of the published server; the Bot API level is 10.1.
+// The rules follow the official documentation and the behavior of the published server; the Bot API level is 10.3.
 package telegramfake
 
 import (

@@ -1,6 +1,7 @@
 package telegramfake
 
 import (
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,12 @@ import (
 
 // SpecFile is the name of the machine-readable specification (PaulSonOfLars/telegram-bot-api-spec).
 const SpecFile = "telegram-bot-api.json"
+
+// newer adds to the specification what Bot API 10.3 has and 10.1, the version that CI downloads, has not. Items and
+// fields that the file in use knows already are skipped, so the result is the same with either.
+//
+//go:embed testdata/bot-api-10.3.json
+var newer []byte // never changed
 
 // Spec knows the parameters of all methods and the fields of all objects. It does not change and may be shared.
 type Spec struct {
@@ -31,21 +38,62 @@ type specField struct {
 	Required bool
 }
 
-// LoadSpec reads [SpecFile] from dir.
+// specDocument is the form of the file and of the addition.
+type specDocument struct{ Methods, Types map[string]specItem }
+
+// LoadSpec reads [SpecFile] from dir, and adds what is newer.
 func LoadSpec(dir string) (*Spec, error) {
 	path := filepath.Join(dir, SpecFile)
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read specification: %w", err)
 	}
-	var file struct{ Methods, Types map[string]specItem }
+	var file, more specDocument
 	if err := json.Unmarshal(data, &file); err != nil {
 		return nil, fmt.Errorf("read specification %s: %w", path, err)
 	}
 	if len(file.Methods) == 0 || len(file.Types) == 0 {
 		return nil, fmt.Errorf("read specification %s: no methods or no types", path)
 	}
+	if err := json.Unmarshal(newer, &more); err != nil {
+		return nil, fmt.Errorf("read the additions to the specification: %w", err)
+	}
+	extend(file.Methods, more.Methods)
+	extend(file.Types, more.Types)
 	return &Spec{methods: file.Methods, types: file.Types}, nil
+}
+
+// extend adds the items of more, and to items that exist the fields and subtypes that they lack.
+func extend(items, more map[string]specItem) {
+	for name, add := range more {
+		item := items[name]
+		for _, f := range add.Fields {
+			if !slices.ContainsFunc(item.Fields, func(k specField) bool { return k.Name == f.Name }) {
+				item.Fields = append(item.Fields, f)
+			}
+		}
+		for _, s := range add.Subtypes {
+			if !slices.Contains(item.Subtypes, s) {
+				item.Subtypes = append(item.Subtypes, s)
+			}
+		}
+		if len(item.Returns) == 0 {
+			item.Returns = add.Returns
+		}
+		items[name] = item
+	}
+}
+
+// Fields returns the names of a type's fields, each with its possible types; nil for an unknown type.
+func (s *Spec) Fields(typ string) map[string][]string {
+	var all map[string][]string
+	for _, f := range s.types[typ].Fields {
+		if all == nil {
+			all = map[string][]string{}
+		}
+		all[f.Name] = f.Types
+	}
+	return all
 }
 
 // SharedSpec returns the specification in the directory that PARLEY_SPECS names, or nil if it is not set. The file is large, and read once.

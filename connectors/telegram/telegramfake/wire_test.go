@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -207,4 +209,24 @@ func TestConcurrentUse(t *testing.T) {
 		}
 		b.clean()
 	}, telegramfake.WithoutFlood())
+}
+
+// The specification has the newest fields with the file of CI (Bot API 10.1) as with a newer one, and the fake knows every kind of update.
+func TestSpecificationIsCurrent(t *testing.T) {
+	spec := loadSpec(t)
+	for typ, value := range map[string]string{
+		"Update":               `{"update_id":1,"stopped_message_generation":{"chat":{"id":1,"type":"private"},"draft_id":7}}`,
+		"InlineKeyboardMarkup": `{"inline_keyboard":[[{"text":"Yes","style":"success","disabled":{}}]],"force_reply":true}`,
+		"BotCommand":           `{"command":"help","description":"Help","is_ephemeral":true}`,
+		"InputRichMessage":     `{"blocks":[{"type":"divider"}]}`,
+	} {
+		require.NoError(t, spec.CheckValue(typ, json.RawMessage(value)))
+	}
+	require.NoError(t, spec.Check("sendMessageDraft", map[string]string{"chat_id": "1", "draft_id": "7", "text": "Hi", "can_stop": "true"}))
+	if spec.Check("sendMessageDraft", map[string]string{"chat_id": "1", "draft_id": "7", "no_such": "true"}) == nil {
+		t.Error("an unknown parameter was accepted")
+	}
+	kinds := slices.Sorted(maps.Keys(spec.Fields("Update")))
+	kinds = slices.DeleteFunc(kinds, func(name string) bool { return name == "update_id" })
+	bubble(t, func(_ *testing.T, b *bot) { b.ok("getUpdates", params{"allowed_updates": kinds}) })
 }
