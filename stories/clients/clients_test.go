@@ -20,3 +20,5 @@ func TestAGUI(t *testing.T) {
 }
 
 func TestCopilotKit(t *testing.T) { newStage(t, nil).node("copilotkit.mjs") }
+
+func TestAssistantUI(t *testing.T) { newStage(t, nil).node("assistant-ui.mjs") }

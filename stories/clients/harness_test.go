@@ -200,6 +200,7 @@ var (
 		"ai5":               "`ai` 5.0.277 (`useChat`)",
 		"ai6":               "`ai` 6.0.326 (`useChat`)",
 		"ai7":               "`ai` 7.0.173 (`useChat`)",
+		"assistant-ui":      "`@assistant-ui/react-ai-sdk` 1.4.12",
 		"agui1":             "`@ag-ui/client` 1.0.0",
 		"agui0":             "`@ag-ui/client` 0.0.59",
 		"copilotkit":        "`@copilotkit/core` 1.75.0",

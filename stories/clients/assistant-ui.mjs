@@ -1,0 +1,51 @@
+// assistant-ui's runtime for the AI SDK, in React, against /api/chat: a second client of the same stream.
+import { JSDOM } from 'jsdom'
+import { cell, equal, gateway, release, until } from './lib.mjs'
+
+const { window } = new JSDOM('<div id="root"></div>', { url: gateway })
+for (const name of ['window', 'document', 'navigator', 'HTMLElement', 'Element', 'Node', 'MutationObserver', 'ResizeObserver', 'requestAnimationFrame', 'cancelAnimationFrame', 'getComputedStyle']) {
+  globalThis[name] = window[name] ?? class { observe() {} unobserve() {} disconnect() {} }
+}
+globalThis.window = window
+globalThis.requestAnimationFrame = f => setTimeout(f, 16)
+globalThis.cancelAnimationFrame = clearTimeout
+window.ResizeObserver = globalThis.ResizeObserver
+window.HTMLElement.prototype.scrollTo = () => {}
+
+const { createElement: h } = await import('react')
+const { createRoot } = await import('react-dom/client')
+const { AssistantRuntimeProvider, MessagePrimitive, ThreadPrimitive } = await import('@assistant-ui/react')
+const { AssistantChatTransport, useChatRuntime } = await import('@assistant-ui/react-ai-sdk')
+
+let runtime
+const Text = ({ text }) => h('span', { className: 'text' }, text)
+const Tool = ({ toolName, result }) => h('span', { className: 'tool' }, toolName + ': ' + JSON.stringify(result ?? null))
+const Message = () => h(MessagePrimitive.Root, { className: 'message' }, h(MessagePrimitive.Parts ?? MessagePrimitive.Content, { components: { Text, tools: { Fallback: Tool } } }))
+const App = () => {
+  runtime = useChatRuntime({ transport: new AssistantChatTransport({ api: gateway + '/api/chat' }) })
+  return h(AssistantRuntimeProvider, { runtime }, h(ThreadPrimitive.Root, null, h(ThreadPrimitive.Messages, { components: { Message } })))
+}
+createRoot(document.getElementById('root')).render(h(App))
+await until('the runtime', () => runtime?.thread)
+const messages = () => [...document.querySelectorAll('.message')]
+const last = () => [...(messages().at(-1)?.querySelectorAll('.text') ?? [])].map(n => n.textContent).join('|')
+
+runtime.thread.append('tell me')
+for (const want of ['One', 'One two', 'One two three']) {
+  await until(want, () => last().trim() === want)
+  await release()
+}
+await until('the end', () => last() === 'One two three four.')
+equal(messages().length, 2, 'messages')
+cell('assistant-ui', 'send'), cell('assistant-ui', 'stream')
+
+await until('idle', () => !runtime.thread.getState().isRunning)
+runtime.thread.append('search tea')
+await until('the tool', () => messages().at(-1)?.querySelector('.tool')?.textContent === 'SEARCH: null')
+await release()
+await release()
+await until('its result', () => messages().at(-1).querySelector('.tool')?.textContent === 'SEARCH: {"text":"green tea"}')
+await until('the answer', () => last() === 'I look it up.|Read 3 pages.\n\nIt is: green tea')
+cell('assistant-ui', 'tools')
+console.log('ok')
+process.exit(0)
