@@ -20,6 +20,7 @@ import (
 	"parley/config"
 	"parley/connectors"
 	"parley/connectors/web"
+	"parley/connectors/web/identity"
 	"parley/core"
 	"parley/core/chat"
 	"parley/core/event"
@@ -175,12 +176,16 @@ func (g *Gateway) addWeb(agent chat.Agent) error {
 		g.env.Log.Warn("can't publish this gateway's address; gateway pair won't find it", "err", err)
 	}
 	g.backends.closers = append(g.backends.closers, func() error { return local.Withdraw(g.cfg) })
+	site, err := accounts(g.cfg.Web.Accounts)
+	if err != nil {
+		return err
+	}
 	var drained <-chan struct{}
 	if !several(g.cfg) {
 		drained = g.runtime.Drained()
 	}
 	g.connectors = append(g.connectors, web.New(web.Options{
-		Drained:   drained,
+		Drained: drained, Site: site, RequireIdentity: g.cfg.Web.RequireIdentity, ClaimUntil: g.cfg.Web.ClaimTime(),
 		Reasoning: g.cfg.Web.Reasoning || !g.cfg.Web.Public,
 		Listener:  l, Public: g.cfg.Web.Public, Agent: agent, Answers: g.runtime, Store: g.backends.store, Origins: append(g.cfg.Web.TLS.Origins(), g.cfg.Web.Origins...), Secure: certificates,
 		Proxies: g.cfg.Web.TrustedProxies, Limits: web.Limits(g.cfg.Web.Limits), Ready: g.backends.ready, Limited: limits(append(g.limited, g.backends.limited)), Log: g.env.Log,
@@ -188,6 +193,20 @@ func (g *Gateway) addWeb(agent chat.Agent) error {
 		Refuse: g.reader().Refuse, Accept: g.reader().Accept(), Thumbnail: g.env.thumbnails(), Suggestions: suggestions(g.cfg), Hooks: g.tasks,
 	}))
 	return nil
+}
+
+// accounts returns the verifier of the tokens of visitors with an account, or nil. It fails if the key can't be read.
+func accounts(a config.Accounts) (*identity.Site, error) {
+	if !a.On() {
+		return nil, nil
+	}
+	site, err := identity.NewSite(identity.SiteConfig{
+		Secret: a.Secret.Reveal(), PublicKey: a.PublicKey, JWKS: a.JWKS, Algorithm: a.Algorithm, Audience: a.Audience,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("web.accounts: %w", err)
+	}
+	return site, nil
 }
 
 // keptStore joins a store with the values that are stored in it under names, as the commands need both.

@@ -9,6 +9,7 @@ import (
 	stores "parley/backends"
 	"parley/config"
 	"parley/connectors"
+	"parley/connectors/web/identity"
 	"parley/connectors/web/login"
 	"parley/core/action"
 	"parley/internal/local"
@@ -16,11 +17,11 @@ import (
 )
 
 // Restore puts a backup in the place of the store of cfg, and fails like [stores.Restore]. Not restored are the places in
-// streams of events, which platforms have passed since; the times of schedules; and the owner's browsers, which have to
-// log in again, because some could have been logged out since.
+// streams of events, which platforms have passed since; the times of schedules; and the owner's browsers and
+// API keys, because some could have been logged out or revoked since.
 func Restore(ctx context.Context, cfg config.Config, backup string, incomplete bool) (stores.Restored, error) {
 	return stores.Restore(ctx, cfg.Store.Reveal(), backup, stores.RestoreOptions{
-		Drop: append(streams(), login.Prefix, pluginKey(tasks.Name, "")), Incomplete: incomplete,
+		Drop: append(streams(), login.Prefix, identity.KeysName, pluginKey(tasks.Name, "")), Incomplete: incomplete,
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -165,6 +166,7 @@ func (d checker) checkWeb(w Web) {
 	reject.Limit("web.limits.messages_per_minute", w.Limits.MessagesPerMinute)
 	reject.Limit("web.limits.conversations_per_hour", w.Limits.ConversationsPerHour)
 	reject.Limit("web.limits.open_requests", w.Limits.OpenRequests)
+	d.checkAccounts(w)
 	local, wrong := listensLocally(w.Listen)
 	if wrong != nil {
 		d.reject("web.listen", wrong.message, wrong.hint)
@@ -193,6 +195,37 @@ func (d checker) checkTLS(c *Config) {
 		d.reject("web.tls.domains", "needs web.public: true, as others can reach the chat there", "set web.public: true, or remove this key")
 	case c.Shared.Scheme() != "inmem":
 		d.reject("web.tls.domains", "works for one gateway only, and shared is "+c.Shared.Scheme()+":", "remove this key, and put a proxy with TLS before the gateways: see docs/deploy.md")
+	}
+}
+
+// minAccountSecret is the minimum length of the key that signs tokens: HS256 has 32 bytes.
+const minAccountSecret = 32
+
+// checkAccounts checks how visitors with an account are recognized.
+func (d checker) checkAccounts(w Web) {
+	a, ways := w.Accounts, 0
+	for _, set := range []bool{a.Secret != "", a.PublicKey != "", a.JWKS != ""} {
+		if set {
+			ways++
+		}
+	}
+	reject := sections.Reject(d.reject)
+	reject.Secret("web.accounts.secret", a.Secret, nil, "set the key alone, without spaces or line breaks")
+	if a.JWKS != "" {
+		reject.URL("web.accounts.jwks", a.JWKS)
+	}
+	switch {
+	case ways > 1:
+		d.reject("web.accounts", "has more than one of secret, public_key and jwks", "keep one of them")
+	case a.Secret != "" && len(a.Secret) < minAccountSecret:
+		d.reject("web.accounts.secret", "is shorter than 32 characters", "make one with openssl rand -hex 32")
+	case !slices.Contains([]string{"RS256", "ES256", "EdDSA"}, a.Algorithm):
+		d.reject("web.accounts.algorithm", "is not an algorithm that is supported", "set RS256, ES256 or EdDSA")
+	case ways == 1 && a.Audience == "":
+		d.reject("web.accounts.audience", "is missing", "set the aud of your tokens, such as https://www.example.org")
+	}
+	if w.ClaimUntil != "" && w.ClaimTime().IsZero() {
+		d.reject("web.claim_until", "is not a day", "write it as 2027-01-31")
 	}
 }
 

@@ -305,6 +305,13 @@ type Web struct {
 	TrustedProxies []netip.Prefix `yaml:"trusted_proxies"`
 	// Rate limits per visitor. 0 = no limit.
 	Limits Limits `yaml:"limits"`
+	// The accounts of your site: a visitor brings a JSON Web Token that your server signs.
+	Accounts Accounts `yaml:"accounts"`
+	// true = only visitors with an account, and programs with an API key, can use the web chat.
+	RequireIdentity bool `yaml:"require_identity"`
+	// Until this day, such as 2027-01-31, conversations that were opened without a token can be read with their ids alone. Empty = 30 days
+	// after the first start.
+	ClaimUntil string `yaml:"claim_until"`
 }
 
 // WebTLS gets and renews certificates.
@@ -322,14 +329,41 @@ func (t WebTLS) Origins() (all []string) {
 	return all
 }
 
-// Limits are the rate limits of the web chat per IP address. 0 means no limit.
+// Limits are the rate limits of the web chat per visitor. 0 means no limit.
 type Limits struct {
-	// Messages per minute and IP address, and 20 times as many read requests.
+	// Messages per minute and visitor, and 20 times as many read requests. Without a token, a visitor is an IP address.
+	// All visitors of an address have 16 times as much.
 	MessagesPerMinute int `yaml:"messages_per_minute" default:"30"`
-	// New conversations per hour and IP address.
+	// New conversations per hour and visitor.
 	ConversationsPerHour int `yaml:"conversations_per_hour" default:"60"`
-	// Open requests per IP address at the same time, including answer streams.
+	// Open requests per visitor at the same time, including answer streams.
 	OpenRequests int `yaml:"open_requests" default:"64"`
+}
+
+// Accounts verify the tokens of visitors with an account at a site. At most one of Secret, PublicKey and JWKS is set.
+type Accounts struct {
+	// The key of HS256, which your server has too: at least 32 characters.
+	Secret Secret `yaml:"secret"`
+	// The public key of EdDSA (Ed25519): PEM, or 32 bytes in base64.
+	PublicKey string `yaml:"public_key"`
+	// The address of your identity provider's public keys (JWKS).
+	JWKS string `yaml:"jwks"`
+	// The algorithm of the keys at jwks: RS256, ES256 or EdDSA.
+	Algorithm string `yaml:"algorithm" default:"RS256"`
+	// The aud of the tokens, such as https://www.example.org.
+	Audience string `yaml:"audience"`
+}
+
+// On reports whether visitors can have accounts.
+func (a Accounts) On() bool { return a.Secret != "" || a.PublicKey != "" || a.JWKS != "" }
+
+// ClaimTime returns the end of [Web.ClaimUntil], or the zero time.
+func (w Web) ClaimTime() time.Time {
+	day, err := time.Parse(time.DateOnly, w.ClaimUntil)
+	if err != nil {
+		return time.Time{}
+	}
+	return day.AddDate(0, 0, 1)
 }
 
 // Plugins configures the plugins.

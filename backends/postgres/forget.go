@@ -116,13 +116,14 @@ func (s *memories) ClearEntirely(ctx context.Context, room chat.RoomID, person c
 
 // clearRoom deletes all that was said in a room. Open questions are withdrawn before runs are erased, so that no button
 // of a forgotten question works any more. Approvals end with it: no call of a forgotten conversation is made, and none is approved in
-// advance. Settings stay: they were made for the room, not taken from the conversation.
+// advance. Settings and readers stay: they were made for the room, not taken from the
+// conversation.
 func (s *memories) clearRoom(ctx context.Context, q querier, room chat.RoomID) (deleted int, err error) {
 	all, err := s.remove(ctx, q, `DELETE FROM memories WHERE room = $1 RETURNING id, room, turn, role`, room)
 	if err != nil {
 		return 0, err
 	}
-	if _, err = q.Exec(ctx, `DELETE FROM room_notes WHERE room = $1 AND (last_turn > 0 OR kind <> $2)`, room, chat.SettingNote); err != nil {
+	if _, err = q.Exec(ctx, `DELETE FROM room_notes WHERE room = $1 AND (last_turn > 0 OR kind NOT IN ($2, $3))`, room, chat.SettingNote, chat.ReaderNote); err != nil {
 		return 0, err
 	}
 	if _, err = q.Exec(ctx, `DELETE FROM uploads WHERE room = $1`, room); err != nil {

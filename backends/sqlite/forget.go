@@ -109,13 +109,14 @@ func (s *memories) ClearEntirely(ctx context.Context, room chat.RoomID, person c
 
 // clearRoom deletes all that was said in a room. Open questions are withdrawn before runs are erased, so that no button
 // of a forgotten question works any more. Approvals end with it: no call of a forgotten conversation is made, and none is approved in
-// advance. Settings stay: they were made for the room, not taken from the conversation.
+// advance. Settings and readers stay: they were made for the room, not taken from the
+// conversation.
 func clearRoom(ctx context.Context, tx *conn, room chat.RoomID) (deleted int, err error) {
 	all, err := remove(ctx, tx, `DELETE FROM memories WHERE room = ? RETURNING id, room, turn, role`, room)
 	if err != nil {
 		return 0, err
 	}
-	if _, err = tx.ExecContext(ctx, `DELETE FROM room_notes WHERE room = ? AND (last_turn > 0 OR kind <> ?)`, room, chat.SettingNote); err != nil {
+	if _, err = tx.ExecContext(ctx, `DELETE FROM room_notes WHERE room = ? AND (last_turn > 0 OR kind NOT IN (?, ?))`, room, chat.SettingNote, chat.ReaderNote); err != nil {
 		return 0, err
 	}
 	if _, err = tx.ExecContext(ctx, `DELETE FROM uploads WHERE room = ?`, room); err != nil {

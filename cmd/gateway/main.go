@@ -48,6 +48,7 @@ type cli struct {
 	Chat    chatCmd    `cmd:"" help:"Chat with the agent in this terminal, whether or not the gateway is running."`
 	Check   checkCmd   `cmd:"" help:"Check the configuration against the real services."`
 	Pair    pairCmd    `cmd:"" help:"Approve, list or revoke users."`
+	Keys    keysCmd    `cmd:"" help:"Create, list or revoke the API keys of programs."`
 	MCP     mcpCmd     `cmd:"" name:"mcp" help:"Log in to MCP servers."`
 	Migrate migrateCmd `cmd:"" help:"Update the store ahead of a new version, or move it from SQLite to PostgreSQL."`
 	Status  statusCmd  `cmd:"" help:"List the gateways that share the store, what they hold, and what waits."`

@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"sync"
 	"time"
@@ -87,14 +86,4 @@ func (k *addressKey) read(ctx context.Context) (err error) {
 func keyOf(kept string, now time.Time) (key string, ok bool) {
 	day, key, _ := strings.Cut(kept, " ")
 	return key, key != "" && (day == now.Format(time.DateOnly) || day == now.AddDate(0, 0, 1).Format(time.DateOnly))
-}
-
-// payer returns the entity that pays for r: an address with all its conversations, because a new conversation costs
-// nothing. It answers the request itself on failure, because a message without a payer would be unlimited.
-func (w *Web) payer(rw http.ResponseWriter, r *http.Request) (chat.EntityID, bool) {
-	id, err := w.addresses.name(r.Context(), w.guard.client(r).String())
-	if err != nil {
-		w.broken(rw, "hash a visitor's address", err)
-	}
-	return id, err == nil
 }

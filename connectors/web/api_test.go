@@ -24,6 +24,7 @@ import (
 type rooms struct {
 	broken error
 	*storagetest.Uploads
+	*storagetest.NotePad
 }
 
 func (s rooms) Room(_ context.Context, id chat.RoomID) (chat.Room, error) {
@@ -121,7 +122,7 @@ func serveOn(t *testing.T, edit func(*Options), submit func(chat.Inbound) (chat.
 			t.Fatal(err)
 		}
 		a := &answer.Answer{}
-		o := Options{Memo: &connectortest.Memory{}, Zone: time.UTC, Listener: l, Agent: chat.Agent{ID: "agent", Name: "A"}, Answers: answers{a}, Store: rooms{Uploads: keptUploads()},
+		o := Options{Memo: &connectortest.Memory{}, Zone: time.UTC, Listener: l, Agent: chat.Agent{ID: "agent", Name: "A"}, Answers: answers{a}, Store: rooms{Uploads: keptUploads(), NotePad: &storagetest.NotePad{}},
 			Ready: func(context.Context) error { return nil }, Log: slog.New(slog.DiscardHandler)}
 		if edit != nil {
 			edit(&o)

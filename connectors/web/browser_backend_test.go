@@ -34,6 +34,8 @@ type backend struct {
 	refuse  string            // what is said of every choice that is pressed
 	carries bool              // what comes of a choice is an answer, as a question
 	*storagetest.Uploads
+	storagetest.NotePad
+	memo connectortest.Memory
 }
 
 // reply is an answer that a test writes.
@@ -365,7 +367,7 @@ func start(t *testing.T, b *backend, l net.Listener, edit func(*web.Options)) *g
 	taps := &tap{Listener: l}
 	o := web.Options{
 		Listener: taps, Agent: chat.Agent{ID: "agent", Name: "Parley"}, Answers: b, Store: b,
-		Memo: &connectortest.Memory{}, Zone: time.UTC,
+		Memo: &b.memo, Zone: time.UTC,
 		Thumbnail: func(_ context.Context, picture []byte) ([]byte, error) { return thumbnail.JPEG(picture) }, Refuse: refuseFilms, Accept: []string{"image/*", ".pdf"},
 		Suggestions: []string{"What can you do?", "Show me progress", "Roll a die"},
 		Ready:       func(context.Context) error { return nil }, Log: slog.New(slog.DiscardHandler),

@@ -21,8 +21,9 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request) {
 	if !ok || !w.allow(rw, r, w.messages) {
 		return
 	}
-	payer, ok := w.payer(rw, r)
-	if !ok {
+	payer, no := door{w}.payer(r)
+	if no != nil {
+		no.reply(rw)
 		return
 	}
 	who := readerOf(r)

@@ -57,19 +57,19 @@ func (c clients) begin(rw http.ResponseWriter, r *http.Request, id string) (x *e
 		return nil, false
 	}
 	x = &exchange{clients: c, rw: rw, r: r}
-	if x.payer, ok = c.web.payer(rw, r); !ok {
-		return nil, false
+	var no *refusal
+	if x.payer, no = door(c).payer(r); no == nil {
+		no = x.find(id)
 	}
-	if no := x.find(id); no != nil {
+	if no != nil {
 		no.reply(rw)
-		return nil, false
 	}
-	return x, true
+	return x, no == nil
 }
 
 // find loads the conversation that the client calls id, or opens a new one.
 func (x *exchange) find(id string) (no *refusal) {
-	name, err := newID(), error(nil)
+	name, err := newConversationID(readerOf(x.r)), error(nil)
 	if id != "" {
 		if no = x.load(id); no == nil || no.status != http.StatusNotFound {
 			return no
@@ -108,15 +108,20 @@ func (x *exchange) load(id string) (no *refusal) {
 func (c clients) ownID(r *http.Request, id string) (string, error) {
 	space, err := c.space(r)
 	sum := sha256.Sum256([]byte(space + "\x00" + id))
+	if readerOf(r).id != "" {
+		return hex.EncodeToString(sum[:ownedSize]), err
+	}
 	return hex.EncodeToString(sum[:16]), err
 }
 
-// space returns the name of the ids of r's sender: on a gateway for its own machine all senders are one, and elsewhere each
-// address is another one, until the day ends.
+// space returns the name of the ids of r's sender: a visitor. Without a token, on a gateway for its own machine all senders are
+// one, and elsewhere each address is another one, until the day ends.
 func (c clients) space(r *http.Request) (string, error) {
 	switch who := readerOf(r); {
 	case who.owner:
 		return "owner", nil
+	case who.id != "":
+		return string(who.id), nil
 	case who.details:
 		return "here", nil
 	}
@@ -370,7 +375,7 @@ func (x *exchange) forget() {
 		return
 	}
 	ctx := context.WithoutCancel(x.r.Context())
-	if _, err := x.web.submit(ctx, chat.Cleared{Room: x.room.ID, Entirely: true, Person: readerOf(x.r).author(x.room.ID)}); err != nil {
+	if _, err := x.web.submit(ctx, chat.Cleared{Room: x.room.ID, Entirely: true, Person: readerOf(x.r).alone(x.room.ID)}); err != nil {
 		x.web.failures.note("clear a conversation", err)
 	}
 }

@@ -41,9 +41,13 @@ func roomOf(id string) chat.RoomID { return chat.RoomID(Name + "/" + id) }
 
 // newID returns 128 random bits. The generator is cryptographic, because the id is a permission.
 func newID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return hex.EncodeToString(b[:])
+	return hex.EncodeToString(random(16))
+}
+
+func random(n int) []byte {
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // never fails
+	return b
 }
 
 // open creates a conversation: POST /api/conversations. It is stored, so the number per hour and address is limited.
@@ -51,7 +55,7 @@ func (w *Web) open(rw http.ResponseWriter, r *http.Request) {
 	if !w.allow(rw, r, w.openings) {
 		return
 	}
-	id := newID()
+	id := newConversationID(readerOf(r))
 	room, no := door{w}.create(r, id)
 	if no != nil {
 		no.reply(rw)
@@ -95,7 +99,7 @@ func (w *Web) history(rw http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	who := w.guard.client(r)
+	who := caller{from: w.guard.client(r)}
 	soon, cancel := context.WithTimeoutCause(r.Context(), turnWait, errCrowded)
 	defer cancel()
 	if err := w.building.wait(soon, who, 1); err != nil {
@@ -195,7 +199,17 @@ func (w *Web) clear(rw http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	acc, err := w.submit(r.Context(), chat.Cleared{Room: room.ID, Entirely: true, Person: readerOf(r).author(room.ID)})
+	// Its readers stay, as long as an empty conversation does.
+	readers, err := w.opts.Store.Notes(r.Context(), room.ID, chat.ReaderNote, chat.MaxNotes)
+	var acc chat.Accepted
+	if err == nil {
+		acc, err = w.submit(r.Context(), chat.Cleared{Room: room.ID, Entirely: true, Person: readerOf(r).alone(room.ID)})
+	}
+	for _, n := range readers {
+		if err == nil {
+			err = door{w}.note(r.Context(), room.ID, n.About, n.Text, time.Now().Add(emptyFor))
+		}
+	}
 	if err != nil {
 		w.broken(rw, "clear a conversation", err)
 		return
@@ -212,9 +226,26 @@ func (w *Web) allow(rw http.ResponseWriter, r *http.Request, l *limiter) bool {
 	return no == nil
 }
 
-// charge counts the request against a limit of its sender, unless that is reached.
+// charge counts the request against a limit of its sender, unless that is reached: of the visitor, and then of the address,
+// which many visitors can share. A key has a limit of its own instead, because a server uses it for many.
 func (w *Web) charge(r *http.Request, l *limiter) *refusal {
-	wait := l.take(w.guard.client(r))
+	who, from := readerOf(r), w.guard.client(r)
+	if who.id == "" || who.owner {
+		return tooMany(l.take(caller{from: from}))
+	}
+	n := l.n
+	if who.perMinute > 0 && w.opts.Limits.MessagesPerMinute > 0 {
+		n = max(1, n*who.perMinute/w.opts.Limits.MessagesPerMinute)
+	}
+	wait := l.takeOf(caller{who: who.id}, n)
+	if wait == 0 && who.perMinute == 0 {
+		wait = l.takeOf(caller{from: from, shared: true}, l.n*office)
+	}
+	return tooMany(wait)
+}
+
+// tooMany refuses a request for some time, unless that is 0.
+func tooMany(wait time.Duration) *refusal {
 	if wait == 0 {
 		return nil
 	}

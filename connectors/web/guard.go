@@ -67,12 +67,12 @@ func (g guard) api(next http.Handler) http.Handler {
 		welcome := g.welcome(r, origin)
 		if slices.Contains(g.origins, origin) || !welcome && origin != "" {
 			h.Set("Access-Control-Allow-Origin", origin) // lets a refused site read the reason, and nothing else
-			h.Set("Access-Control-Expose-Headers", "Retry-After")
+			h.Set("Access-Control-Expose-Headers", "Retry-After, Deprecation, Sunset")
 		}
 		switch {
 		case r.Method == http.MethodOptions: // also for refused sites, which otherwise could not read the reason
-			h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
-			h.Set("Access-Control-Allow-Headers", "Content-Type")
+			h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
+			h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Last-Event-ID, X-Requested-With")
 			h.Set("Access-Control-Max-Age", "600")
 			rw.WriteHeader(http.StatusNoContent)
 		case welcome:

@@ -90,7 +90,7 @@ func TestRefusedSitesAreDiagnosable(t *testing.T) {
 		const shop = "https://shop.example"
 		for range 100 {
 			if w := ask("OPTIONS", "127.0.0.1:8080", shop); w.Code != http.StatusNoContent || w.Header().Get("Access-Control-Allow-Origin") != shop ||
-				w.Header().Get("Access-Control-Allow-Headers") != "Content-Type" {
+				w.Header().Get("Access-Control-Allow-Headers") != "Authorization, Content-Type, Last-Event-ID, X-Requested-With" {
 				t.Fatalf("the preflight is answered %d %v: the browser would hide the refusal", w.Code, w.Header())
 			}
 			if w := ask("POST", "127.0.0.1:8080", shop); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), `"code":"ORIGIN_NOT_ALLOWED"`) ||
@@ -186,22 +186,22 @@ func TestLimiter(t *testing.T) {
 		l := newLimiter(3, time.Minute)
 		a, b := netip.MustParsePrefix("192.0.2.1/32"), netip.MustParsePrefix("192.0.2.2/32")
 		for i := range 3 {
-			if wait := l.take(a); wait != 0 {
+			if wait := l.take(caller{from: a}); wait != 0 {
 				t.Fatalf("request %d has to wait %v", i+1, wait)
 			}
 		}
-		if wait := l.take(a); wait != 20*time.Second {
+		if wait := l.take(caller{from: a}); wait != 20*time.Second {
 			t.Errorf("the fourth has to wait %v", wait)
 		}
-		if wait := l.take(b); wait != 0 {
+		if wait := l.take(caller{from: b}); wait != 0 {
 			t.Errorf("another address has to wait %v", wait)
 		}
 		time.Sleep(20 * time.Second)
-		if wait := l.take(a); wait != 0 {
+		if wait := l.take(caller{from: a}); wait != 0 {
 			t.Errorf("after its wait it has to wait %v", wait)
 		}
 		time.Sleep(time.Hour)
-		l.take(b)
+		l.take(caller{from: b})
 		if len(l.next) != 1 {
 			t.Errorf("%d addresses are remembered", len(l.next))
 		}

@@ -12,6 +12,9 @@ import (
 	"parley/core/chat"
 )
 
+// hooksPath begins the paths of hooks.
+const hooksPath = "/api/hooks/"
+
 const (
 	maxHook    = 64 << 10 // bytes of the body of a hook
 	maxHookKey = 128      // of its idempotency key

@@ -11,24 +11,37 @@ import (
 	"parley/core/chat"
 )
 
-// limiter allows each address a number of requests per interval, at a steady rate with a burst of the full number. It
+// office is how many visitors' limits an address has, if they have tokens.
+const office = 16
+
+// caller is the subject of a limit: an address, an address that visitors with tokens share, or a visitor.
+type caller struct {
+	from   netip.Prefix
+	shared bool
+	who    chat.EntityID
+}
+
+// limiter allows each sender a number of requests per interval, at a steady rate with a burst of the full number. It
 // stores one time for each address, the moment when its budget is full again, and nothing for addresses with their full
 // budget. Old entries are removed once per interval. It is safe for concurrent use.
 type limiter struct {
 	n    int
 	per  time.Duration
 	mu   sync.Mutex
-	next map[netip.Prefix]time.Time // when the address's budget is full again
-	swat time.Time                  // the next removal of old entries
+	next map[caller]time.Time // when the sender's budget is full again
+	swat time.Time            // the next removal of old entries
 }
 
 func newLimiter(n int, per time.Duration) *limiter {
-	return &limiter{n: n, per: per, next: map[netip.Prefix]time.Time{}}
+	return &limiter{n: n, per: per, next: map[caller]time.Time{}}
 }
 
 // take counts a request and returns 0, or returns how long to wait if it is not allowed; that is not counted.
-func (l *limiter) take(who netip.Prefix) time.Duration {
-	if l.n == 0 {
+func (l *limiter) take(who caller) time.Duration { return l.takeOf(who, l.n) }
+
+// takeOf is take for another number.
+func (l *limiter) takeOf(who caller, n int) time.Duration {
+	if n == 0 {
 		return 0
 	}
 	l.mu.Lock()
@@ -43,7 +56,7 @@ func (l *limiter) take(who netip.Prefix) time.Duration {
 		l.swat = now.Add(l.per)
 	}
 	// Each request moves the time of a full budget one step on. It may be at most the interval ahead.
-	step := l.per / time.Duration(l.n)
+	step := l.per / time.Duration(n)
 	at := l.next[who]
 	if at.Before(now) {
 		at = now

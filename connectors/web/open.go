@@ -27,15 +27,33 @@ const (
 // bounded limits the concurrent requests of an address.
 func (w *Web) bounded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		who := w.guard.client(r)
+		who := caller{from: w.guard.client(r)}
 		if !w.places.take(who, 1) {
-			retryLater(rw, time.Duration(1+rand.IntN(5))*time.Second)
-			fail(rw, http.StatusServiceUnavailable, "Too many open requests from your network. Please try again in a moment.")
+			crowded("Too many open requests from your network. Please try again in a moment.").reply(rw)
 			return
 		}
 		defer w.places.give(who, 1)
 		next.ServeHTTP(rw, r)
 	})
+}
+
+// crowded refuses a request for a few seconds, at random, so that the clients don't come back together.
+func crowded(sentence string) *refusal {
+	no := refused(http.StatusServiceUnavailable, sentence)
+	no.wait = time.Duration(1+rand.IntN(5)) * time.Second
+	return no
+}
+
+// occupy limits the concurrent requests of a visitor, or of an address without tokens. The caller must call release.
+func (w *Web) occupy(r *http.Request, who reader) (release func(), no *refusal) {
+	by := caller{from: w.guard.client(r), shared: true}
+	if who.id != "" && !who.owner {
+		by = caller{who: who.id}
+	}
+	if !w.desks.take(by, 1) {
+		return nil, crowded("You have too many chats open. Please close some.")
+	}
+	return func() { w.desks.give(by, 1) }, nil
 }
 
 // legible refuses addresses with control characters or invalid UTF-8: no id has them, and a store may fail on them.

@@ -258,23 +258,23 @@ func (noListener) Addr() net.Addr { return &net.TCPAddr{} }
 func TestShare(t *testing.T) {
 	s := &share{all: 5, each: 3}
 	a, b := netip.MustParsePrefix("192.0.2.1/32"), netip.MustParsePrefix("192.0.2.2/32")
-	if !s.take(a, 3) || s.take(a, 1) || !s.take(b, 2) || s.take(b, 1) {
+	if !s.take(caller{from: a}, 3) || s.take(caller{from: a}, 1) || !s.take(caller{from: b}, 2) || s.take(caller{from: b}, 1) {
 		t.Fatalf("it gave %d, %v", s.held, s.by)
 	}
 	var waiting sync.WaitGroup
 	waiting.Go(func() {
-		if err := s.wait(t.Context(), b, 1); err != nil {
+		if err := s.wait(t.Context(), caller{from: b}, 1); err != nil {
 			t.Error(err)
 		}
 	})
-	s.give(a, 3)
+	s.give(caller{from: a}, 3)
 	waiting.Wait()
 	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, errCrowded)
 	defer cancel()
-	if err := s.wait(ctx, b, 1); err != errCrowded {
+	if err := s.wait(ctx, caller{from: b}, 1); err != errCrowded {
 		t.Errorf("beyond its part it got %v", err)
 	}
-	s.give(b, 3)
+	s.give(caller{from: b}, 3)
 	if s.held != 0 || len(s.by) != 0 {
 		t.Errorf("it remembers %d, %v", s.held, s.by)
 	}

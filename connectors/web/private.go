@@ -11,7 +11,10 @@ import (
 )
 
 // conversationIDs matches conversation ids in rooms ("web/…"), in names derived from rooms, and in paths of the API.
-var conversationIDs = regexp.MustCompile(`(web/|conversations/)([0-9a-f]{32})`)
+var conversationIDs = regexp.MustCompile(`(web/|conversations/)([0-9a-f]{32,40})`)
+
+// tokens matches the tokens of visitors, accounts and programs, which no record needs.
+var tokens = regexp.MustCompile(`visitor_[\w-]{20,}|parley_[A-Z2-7]{20,}|eyJ[\w-]+\.[\w-]+\.[\w-]+`)
 
 // HideConversations returns a handler that passes records to h with a hash in place of each conversation id, because
 // the id gives access to the conversation. The hash of an id depends only on the key, so that records of one
@@ -71,6 +74,7 @@ func (h hiding) attr(a slog.Attr) slog.Attr {
 
 // text replaces the conversation ids in s.
 func (h hiding) text(s string) string {
+	s = tokens.ReplaceAllString(s, "[token]")
 	return conversationIDs.ReplaceAllStringFunc(s, func(found string) string {
 		parts := conversationIDs.FindStringSubmatch(found)
 		mac := hmac.New(sha256.New, h.key)

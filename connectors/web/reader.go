@@ -1,14 +1,18 @@
 package web
 
 import (
+	"context"
 	"crypto/subtle"
+	"errors"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
+	"parley/connectors/web/identity"
 	"parley/core/chat"
 )
 
@@ -18,18 +22,38 @@ const Owner chat.EntityID = Name + "/owner"
 
 // reader describes the sender of a request. The sender's rights follow from it.
 type reader struct {
+	id    chat.EntityID // the visitor, the account, the key or [Owner]; empty: the request has no token
 	owner bool
+	known bool // id is an account of the site or a key: it has its own limits at every address
+	// account reports whether id is an account, which is the same person in all their conversations.
+	account   bool
+	name      string    // of the account; can be empty
+	perMinute int       // messages of a key; 0: as of a visitor
+	ends      time.Time // of the token; zero: it has no end
+	// valid reports whether the key is not revoked; nil for all who have none.
+	valid func(context.Context) bool
 	// details reports whether they see how answers come about: names, parameters and raw results of calls, and names of
 	// models and services. All others see what [answer.Tool.Public] returns.
 	details bool
 }
 
-// author returns the account of the reader in a conversation. A visitor has one for each.
+// author returns the account of the reader in a conversation. A visitor without an account has one for each.
 func (r reader) author(room chat.RoomID) chat.EntityID {
 	if r.owner {
 		return Owner
 	}
+	if r.account {
+		return r.id
+	}
 	return visitor(room)
+}
+
+// alone returns the account of the reader if it exists only in a conversation, and is deleted with that. It is empty for others.
+func (r reader) alone(room chat.RoomID) chat.EntityID {
+	if r.account {
+		return ""
+	}
+	return r.author(room)
 }
 
 // private reports whether only this machine can reach the gateway: it listens on loopback, and no option names a proxy
@@ -133,4 +157,30 @@ func nearby(r *http.Request) bool {
 	}
 	mine, err := netip.ParseAddrPort(own.String())
 	return peer.Addr().Unmap().IsLoopback() || err == nil && mine.Addr().Unmap() == peer.Addr().Unmap()
+}
+
+// Reasons to end a stream whose reader may not read any more.
+var (
+	errExpired = errors.New("the token has expired")
+	errRevoked = errors.New("the key was revoked")
+)
+
+// allowed returns ctx for as long as the reader may read. Its cause is errExpired or errRevoked then.
+func (r reader) allowed(ctx context.Context) (context.Context, context.CancelFunc) {
+	if r.ends.IsZero() {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithDeadlineCause(ctx, r.ends, errExpired)
+	if r.valid == nil {
+		return ctx, cancel
+	}
+	ctx, revoke := context.WithCancelCause(ctx)
+	go func() {
+		for wait(ctx, identity.KeyFresh); ctx.Err() == nil; wait(ctx, identity.KeyFresh) {
+			if !r.valid(ctx) {
+				revoke(errRevoked)
+			}
+		}
+	}()
+	return ctx, func() { revoke(nil); cancel() }
 }

@@ -54,10 +54,10 @@ func (a fileAPI) receiveFile(rw http.ResponseWriter, r *http.Request) {
 		no = busy
 	}
 	if no == nil {
-		_, no = door{a.web}.conversation(r, r.PathValue("id"))
+		_, no = door(a).conversation(r, r.PathValue("id"))
 	}
 	if no == nil {
-		u.Sender, no = a.sender(r)
+		u.Sender, no = door(a).payer(r)
 	}
 	if no == nil {
 		u, no = a.begin(r, u)
@@ -103,16 +103,6 @@ func (a fileAPI) announced(r *http.Request) (u chat.Upload, no *refusal) {
 	return chat.Upload{ID: uploadID(room, key), Room: room, Name: name, Type: kind, Size: r.ContentLength, At: time.Now(), Attempt: rand.Text()}, nil
 }
 
-// sender returns whose limit an upload counts against: an address with all its conversations, since a new conversation
-// costs nothing.
-func (a fileAPI) sender(r *http.Request) (chat.EntityID, *refusal) {
-	id, err := a.web.addresses.name(r.Context(), a.web.guard.client(r).String())
-	if err != nil {
-		return "", a.failed("hash a visitor's address", err)
-	}
-	return id, nil
-}
-
 // failed logs an internal error and returns the response for the client.
 func (a fileAPI) failed(what string, err error) *refusal {
 	if errors.Is(err, chat.ErrShutdown) {
@@ -139,7 +129,7 @@ func (a fileAPI) begin(r *http.Request, u chat.Upload) (chat.Upload, *refusal) {
 // receivePieces stores the body of r, and replies. It holds one piece in memory at a time, which counts against the
 // shared memory.
 func (a fileAPI) receivePieces(rw http.ResponseWriter, r *http.Request, u chat.Upload) {
-	who, body := a.web.guard.client(r), r.Body
+	who, body := caller{from: a.web.guard.client(r)}, r.Body
 	if !a.web.uploads.take(who, chat.UploadPiece) {
 		refuseBody(rw, body, refuse(errUploads, ""))
 		return

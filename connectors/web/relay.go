@@ -26,7 +26,9 @@ type listening struct {
 func (c clients) relay(rw http.ResponseWriter, r *http.Request, run chat.RunID, l *listening) {
 	c.web.streams.Add(1)
 	defer c.web.streams.Done()
-	out, ctx := newSSE(rw, c.web.ending), r.Context()
+	out := newSSE(rw, c.web.ending)
+	ctx, done := readerOf(r).allowed(r.Context())
+	defer done()
 	if l.prepare != nil {
 		l.prepare(rw.Header())
 	}
@@ -35,16 +37,19 @@ func (c clients) relay(rw http.ResponseWriter, r *http.Request, run chat.RunID, 
 	if err == nil {
 		err = c.encodeAll(ctx, out, run, l)
 	}
+	why := "The gateway is restarting. Please try again."
 	switch {
 	case err == nil:
 		return
 	case errors.Is(err, errGone), r.Context().Err() != nil:
 		c.web.opts.Log.Debug("a reader disconnected", "run", run, "err", err)
 		return
+	case errors.Is(err, errExpired), errors.Is(err, errRevoked):
+		why = "Your session has expired. Please sign in again."
 	case !errors.Is(err, chat.ErrShutdown):
 		c.web.opts.Log.Error("a stream failed", "run", run, "err", err)
 	}
-	if out.buf, err = l.encoder.Fail(out.buf, "The gateway is restarting. Please try again."); err != nil || len(out.buf) == 0 {
+	if out.buf, err = l.encoder.Fail(out.buf, why); err != nil || len(out.buf) == 0 {
 		panic(http.ErrAbortHandler) // the client sees that the stream is not complete
 	}
 	_ = out.flush() // the reader has disconnected

@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"net/netip"
 	"sync"
 )
 
@@ -14,26 +13,26 @@ type share struct {
 
 	mu   sync.Mutex
 	held int64
-	by   map[netip.Prefix]int64
+	by   map[caller]int64
 	// freed is created by waiters, and closed when an amount is returned, which wakes all of them. There is no queue:
 	// fairness among waiters is left to chance, since all time out within seconds.
 	freed chan struct{}
 }
 
 // take reports whether n was available for who. The caller must give it back.
-func (s *share) take(who netip.Prefix, n int64) bool {
+func (s *share) take(who caller, n int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.takeLocked(who, n)
 }
 
 // takeLocked requires the lock.
-func (s *share) takeLocked(who netip.Prefix, n int64) bool {
+func (s *share) takeLocked(who caller, n int64) bool {
 	if s.held+n > s.all || s.by[who]+n > s.each {
 		return false
 	}
 	if s.by == nil {
-		s.by = map[netip.Prefix]int64{}
+		s.by = map[caller]int64{}
 	}
 	s.held += n
 	s.by[who] += n
@@ -42,7 +41,7 @@ func (s *share) takeLocked(who netip.Prefix, n int64) bool {
 
 // wait takes n once it is available. It fails with the cause of ctx. An n greater than each never becomes available, so
 // the caller must bound it.
-func (s *share) wait(ctx context.Context, who netip.Prefix, n int64) error {
+func (s *share) wait(ctx context.Context, who caller, n int64) error {
 	for {
 		s.mu.Lock()
 		if s.takeLocked(who, n) {
@@ -63,7 +62,7 @@ func (s *share) wait(ctx context.Context, who netip.Prefix, n int64) error {
 }
 
 // give returns n.
-func (s *share) give(who netip.Prefix, n int64) {
+func (s *share) give(who caller, n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n == 0 {

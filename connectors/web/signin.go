@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -64,7 +63,7 @@ func (a loginAPI) logIn(rw http.ResponseWriter, r *http.Request) {
 		fail(rw, http.StatusForbidden, "Log in on the gateway's own page.")
 		return
 	}
-	if wait := max(a.web.logins.take(a.web.guard.client(r)), a.web.allLogins.take(netip.Prefix{})); wait > 0 {
+	if wait := max(a.web.logins.take(caller{from: a.web.guard.client(r)}), a.web.allLogins.take(caller{})); wait > 0 {
 		retryLater(rw, wait)
 		fail(rw, http.StatusTooManyRequests, "Too many attempts. Please wait a few minutes.")
 		return
@@ -85,7 +84,7 @@ func (a loginAPI) logIn(rw http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		a.web.broken(rw, "log in", err)
 	default:
-		http.SetCookie(rw, ownerCookie(r, token, login.SessionTime))
+		http.SetCookie(rw, pageCookie(r, sessionCookie, token, login.SessionTime))
 		reply(rw, http.StatusOK, map[string]bool{"owner": true})
 	}
 }
@@ -100,15 +99,15 @@ func (a loginAPI) logOut(rw http.ResponseWriter, r *http.Request) {
 		a.web.broken(rw, "log out", err)
 		return
 	}
-	http.SetCookie(rw, ownerCookie(r, "", -time.Second))
+	http.SetCookie(rw, pageCookie(r, sessionCookie, "", -time.Second))
 	reply(rw, http.StatusOK, map[string]bool{"owner": false})
 }
 
-// ownerCookie returns the cookie of a session. No script reads it, and no other site sends it. Which scheme the browser uses
+// pageCookie returns a cookie of the gateway's own page. No script reads it, and no other site sends it. Which scheme the browser uses
 // is known from its Origin: a proxy may speak TLS.
-func ownerCookie(r *http.Request, token string, lasts time.Duration) *http.Cookie {
+func pageCookie(r *http.Request, name, token string, lasts time.Duration) *http.Cookie {
 	return &http.Cookie{
-		Name: sessionCookie, Value: token, Path: "/", MaxAge: int(lasts / time.Second), HttpOnly: true,
+		Name: name, Value: token, Path: "/", MaxAge: int(lasts / time.Second), HttpOnly: true,
 		SameSite: http.SameSiteStrictMode, Secure: strings.HasPrefix(r.Header.Get("Origin"), "https:"),
 	}
 }

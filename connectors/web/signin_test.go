@@ -133,6 +133,7 @@ func TestLoginsLast(t *testing.T) {
 	memo := &connectortest.Memory{}
 	sessions, cookies := login.Sessions{Store: memo}, []string{}
 	edit := func(o *Options) {
+		o.ClaimUntil = time.Now().AddDate(1, 0, 0)
 		o.Memo, o.Origins, o.Public = memo, []string{"https://127.0.0.1:8080"}, true
 	}
 	a := &asker{T: t}

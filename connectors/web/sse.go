@@ -122,9 +122,14 @@ func (s *sse) sleep(ctx context.Context, d time.Duration, cut <-chan struct{}) e
 	return nil
 }
 
-// reconnect ends the stream with a request to reconnect, after a random delay that spreads the clients.
-func (s *sse) reconnect() error {
+// reconnect ends the stream with a request to reconnect, after a random delay that spreads the clients. code is why the reader
+// may not read any more, or empty.
+func (s *sse) reconnect(code string) error {
 	after := 500 + rand.IntN(1500)
+	if code != "" {
+		s.buf = fmt.Appendf(s.buf, "event: reconnect\ndata: {\"type\":\"reconnect\",\"after\":%d,\"code\":%q}\n\n", after, code)
+		return s.flush()
+	}
 	s.buf = fmt.Appendf(s.buf, "retry: %d\nevent: reconnect\ndata: {\"type\":\"reconnect\",\"after\":%d}\n\n", after, after)
 	return s.flush()
 }

@@ -81,8 +81,9 @@ func (w *Web) accept(rw http.ResponseWriter, r *http.Request) *accepted {
 	if !ok || !w.allow(rw, r, w.attempts) {
 		return nil
 	}
-	payer, ok := w.payer(rw, r)
-	if !ok {
+	payer, no := door{w}.payer(r)
+	if no != nil {
+		no.reply(rw)
 		return nil
 	}
 	q, ok := w.take(rw, r)
@@ -112,11 +113,14 @@ func (w *Web) submitQuestion(rw http.ResponseWriter, r *http.Request, room chat.
 		}
 	}
 	acc, err := w.submit(r.Context(), chat.Message{
-		Memory:  chat.Memory{ID: id, Room: room.ID, Author: author, Name: q.Name, Text: q.Text, Files: files, At: time.Now()},
+		Memory:  chat.Memory{ID: id, Room: room.ID, Author: author, Name: cmp.Or(who.name, q.Name), Text: q.Text, Files: files, At: time.Now()},
 		Place:   room,
 		Address: chat.Address{Connector: Name, Room: room.ID, ReplyTo: id, BilledTo: payer, Details: who.details},
 		Source:  cmp.Or(q.Source, defaultSource),
 	})
+	if err == nil && who.id != "" && !acc.Duplicate {
+		err = door{w}.touch(r, room.ID) // a message without it could be lost: its sender would not find it again
+	}
 	switch {
 	case err != nil:
 		w.broken(rw, "accept a message", err)
@@ -143,7 +147,9 @@ func (w *Web) known(ctx context.Context, m chat.Memory) (bool, error) {
 // and after an internal error, the client is asked to reconnect, which continues the same answer, perhaps at another
 // replica.
 func (w *Web) stream(rw http.ResponseWriter, r *http.Request, room chat.RoomID, acc chat.Accepted, wants wishes) {
-	out, ctx := newSSE(rw, w.ending), r.Context()
+	out := newSSE(rw, w.ending)
+	ctx, done := readerOf(r).allowed(r.Context())
+	defer done()
 	if acc.Chosen {
 		// The stream of a choice continues for a while, see choiceGrace.
 		grace, cancel := context.WithCancelCause(ctx)
@@ -166,12 +172,16 @@ func (w *Web) stream(rw http.ResponseWriter, r *http.Request, room chat.RoomID, 
 	switch {
 	case err == nil:
 	case errors.Is(err, chat.ErrShutdown):
-		_ = out.reconnect()
+		_ = out.reconnect("")
+	case errors.Is(err, errExpired):
+		_ = out.reconnect(codeExpired)
+	case errors.Is(err, errRevoked):
+		_ = out.reconnect(codeRevoked)
 	case errors.Is(err, errGone), r.Context().Err() != nil:
 		w.opts.Log.Debug("a reader disconnected", "run", acc.Run, "err", err)
 	default:
 		w.opts.Log.Error("a stream failed", "run", acc.Run, "err", err)
-		_ = out.reconnect()
+		_ = out.reconnect("")
 	}
 }
 

@@ -2,12 +2,31 @@ package web
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
+	"hash/fnv"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
+	"parley/connectors/web/identity"
 	"parley/core/chat"
+)
+
+const (
+	visitorCookie = "parley_visitor" // of the gateway's own page
+	// anonymousShares is how many daily limits the anonymous visitors of an address have together: so an office does not share
+	// one person's limit, and new tokens give no more than that.
+	anonymousShares = 16
+)
+
+// Codes of refusals that clients handle.
+const (
+	codeExpired  = "TOKEN_EXPIRED"     // get a new token
+	codeRevoked  = "KEY_REVOKED"       // the key is not valid any more: don't come back with it
+	codeIdentity = "IDENTITY_REQUIRED" // the request needs a token
+	codeScope    = "SCOPE_MISSING"     // the key lacks a scope
 )
 
 // door decides for every route who asks, and which conversation they may open: identified runs before all routes, and
@@ -23,46 +42,171 @@ func readerOf(r *http.Request) reader {
 	return who
 }
 
-// identified finds out who makes a request and passes it on with that, or has refuse answer it.
+// identified finds out who makes a request and passes it on with that, or has refuse answer it. Clients that only know the id
+// of a conversation learn from a header that this will end.
 func (d door) identified(next http.Handler, refuse func(http.ResponseWriter, *refusal)) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		who, no := d.identify(r)
+		if no == nil {
+			no = d.admit(r, who)
+		}
+		if no != nil {
+			if no.status == http.StatusUnauthorized {
+				rw.Header().Set("WWW-Authenticate", "Bearer")
+			}
+			refuse(rw, no)
+			return
+		}
+		if who.id == "" && !d.web.private && strings.HasPrefix(r.URL.Path, conversationsPath) {
+			if end, err := d.web.claims.end(r.Context()); err == nil {
+				rw.Header().Set("Deprecation", "true")
+				rw.Header().Set("Sunset", end.UTC().Format(http.TimeFormat))
+			}
+		}
+		release, no := d.web.occupy(r, who)
 		if no != nil {
 			refuse(rw, no)
 			return
 		}
+		defer release()
 		next.ServeHTTP(rw, r.WithContext(context.WithValue(r.Context(), readerKey{}, who)))
 	})
 }
 
+// conversationsPath begins the paths of all routes about conversations.
+const conversationsPath = "/api/conversations"
+
 // identify returns who makes a request: the owner, by the local token or by a session of a browser, or a visitor. A token
-// that is wrong, or that does not come from this machine, is refused, because the sender does not want to be a visitor.
+// that is wrong is refused, because the sender does not want to be someone else.
 func (d door) identify(r *http.Request) (reader, *refusal) {
 	who := reader{details: d.web.private && !forwarded(r)}
+	if strings.HasPrefix(r.URL.Path, hooksPath) { // they have secrets of their own
+		return who, nil
+	}
 	_, sent := r.Header["Authorization"]
-	switch hook := strings.HasPrefix(r.URL.Path, "/api/hooks/"); {
-	case hook: // it has secrets of its own
-	case sent && strings.HasPrefix(r.URL.Path, "/v1/") && who.details && !d.web.trusted(r):
-		// Clients of OpenAI's API send some key, also to a gateway on their own machine.
-	case sent && !d.web.trusted(r):
-		return who, refused(http.StatusUnauthorized, "The gateway does not know this token.")
-	case sent:
-		who = reader{owner: true, details: true}
-	default:
-		_, err := d.web.session(r)
-		if chat.Unless(err, chat.ErrNotFound) != nil {
-			return who, d.web.failures.refuse("find a session", err)
+	token, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	switch {
+	case d.web.trusted(r):
+		return reader{id: Owner, owner: true, details: true}, nil
+	case sent && !bearer:
+		return who, d.unknown(r, identity.ErrUnknown)
+	case sent && strings.HasPrefix(token, identity.KeyPrefix):
+		return d.byKey(r, who, token)
+	case sent && !strings.HasPrefix(token, identity.VisitorPrefix):
+		is, no := d.byAccount(r, who, token)
+		if no != nil && who.details && strings.HasPrefix(r.URL.Path, "/v1/") {
+			return who, nil // clients of OpenAI's API send some key, also to a gateway on their own machine
 		}
-		if err == nil {
-			who = reader{owner: true, details: true}
+		return is, no
+	}
+	_, err := d.web.session(r)
+	switch {
+	case chat.Unless(err, chat.ErrNotFound) != nil:
+		return who, d.web.failures.refuse("find a session", err)
+	case err == nil:
+		return reader{id: Owner, owner: true, details: true}, nil
+	case !sent:
+		cookie, err := r.Cookie(visitorCookie)
+		if err != nil || !firstParty(r) {
+			return who, nil
 		}
+		token = cookie.Value
+	}
+	id, ends, err := d.web.visitors.Verify(r.Context(), token)
+	switch {
+	case errors.Is(err, identity.ErrUnknown), errors.Is(err, identity.ErrExpired):
+		if !sent { // the page does not see its cookie
+			return who, nil
+		}
+		return who, d.unknown(r, err)
+	case err != nil:
+		return who, d.web.failures.refuse("verify a visitor's token", err)
+	}
+	who.id, who.ends = chat.EntityID(Name+"/visitor/"+id), ends
+	return who, nil
+}
+
+// byKey returns the reader with an API key.
+func (d door) byKey(r *http.Request, who reader, text string) (reader, *refusal) {
+	key, err := d.web.keys.Find(r.Context(), text)
+	switch {
+	case errors.Is(err, identity.ErrUnknown), errors.Is(err, identity.ErrExpired):
+		return who, d.unknown(r, err)
+	case err != nil:
+		return who, d.web.failures.refuse("find an API key", err)
+	}
+	scope := identity.Write
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		scope = identity.Read
+	}
+	if !key.Allows(scope) {
+		no := refused(http.StatusForbidden, "This API key does not have the scope "+scope+".")
+		no.code = codeScope
+		return who, no
+	}
+	who.id, who.known, who.perMinute = chat.EntityID(Name+"/key/"+key.ID), true, key.PerMinute
+	who.ends = key.Ends
+	who.valid = func(ctx context.Context) bool {
+		_, err := d.web.keys.Find(ctx, text)
+		return !errors.Is(err, identity.ErrUnknown) // a store that is away revokes nothing
 	}
 	return who, nil
+}
+
+// byAccount returns the reader with a token of the site.
+func (d door) byAccount(r *http.Request, who reader, token string) (reader, *refusal) {
+	if d.web.opts.Site == nil {
+		return who, d.unknown(r, identity.ErrUnknown)
+	}
+	is, err := d.web.opts.Site.Verify(r.Context(), token)
+	switch {
+	case errors.Is(err, identity.ErrUnknown), errors.Is(err, identity.ErrExpired):
+		d.web.opts.Log.Debug("a token was refused", "err", err)
+		return who, d.unknown(r, err)
+	case err != nil:
+		return who, d.web.failures.refuse("read the site's keys", err)
+	}
+	who.id, who.known, who.account = chat.EntityID(Name+"/user/"+url.PathEscape(is.Subject)), true, true
+	who.name, who.ends = is.Name, is.Ends
+	return who, nil
+}
+
+// unknown refuses a token. Attempts are limited for each address.
+func (d door) unknown(r *http.Request, err error) *refusal {
+	if wait := d.web.wrong.take(caller{from: d.web.guard.client(r)}); wait > 0 {
+		return tooMany(wait)
+	}
+	no := refused(http.StatusUnauthorized, "The gateway does not know this token.")
+	if errors.Is(err, identity.ErrExpired) {
+		no = refused(http.StatusUnauthorized, "Your session has expired. Please sign in again.")
+		no.code = codeExpired
+	}
+	return no
+}
+
+// admit refuses readers without an account where the gateway requires one.
+func (d door) admit(r *http.Request, who reader) *refusal {
+	path := r.URL.Path
+	if !d.web.opts.RequireIdentity || who.owner || who.known || path == "/api/login" ||
+		strings.HasPrefix(path, hooksPath) || strings.HasPrefix(path, sharedPath) {
+		return nil
+	}
+	return needsIdentity("Please sign in first.")
+}
+
+// needsIdentity refuses a request without a token.
+func needsIdentity(sentence string) *refusal {
+	no := refused(http.StatusUnauthorized, sentence)
+	no.code = codeIdentity
+	return no
 }
 
 // conversation returns a conversation that the reader of r may open. To all others it does not exist.
 func (d door) conversation(r *http.Request, id string) (chat.Room, *refusal) {
 	room, err := d.web.opts.Store.Room(r.Context(), roomOf(id))
+	if err == nil {
+		err = d.mayOpen(r, room.ID)
+	}
 	switch {
 	case errors.Is(err, chat.ErrNotFound):
 		return room, refused(http.StatusNotFound, "Conversation not found.")
@@ -72,15 +216,133 @@ func (d door) conversation(r *http.Request, id string) (chat.Room, *refusal) {
 	return room, nil
 }
 
+// mayOpen returns [chat.ErrNotFound] if the reader of r may not open a room. The first visitor with a token who brings the id of
+// a conversation that was opened without one is noted as its reader, until that ends; see [claims].
+func (d door) mayOpen(r *http.Request, room chat.RoomID) error {
+	who := readerOf(r)
+	if who.owner {
+		return nil
+	}
+	readers, err := d.web.opts.Store.Notes(r.Context(), room, chat.ReaderNote, chat.MaxNotes)
+	if err != nil {
+		return err
+	}
+	byID := len(room) != len(Name)+1+2*ownedSize
+	for _, n := range readers {
+		if who.id != "" && n.Key == string(who.id) {
+			return nil
+		}
+		byID = byID && n.Text != readerOpened
+	}
+	if !byID {
+		return chat.ErrNotFound
+	}
+	if !d.web.private {
+		if end, err := d.web.claims.end(r.Context()); err != nil {
+			return err
+		} else if !time.Now().Before(end) {
+			return chat.ErrNotFound
+		}
+	}
+	// Only a browser has stored the id; the guard has checked its origin. An API key claims nothing.
+	browser := r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") == "same-origin"
+	switch {
+	case who.id == "":
+		return nil
+	case !browser || strings.HasPrefix(string(who.id), Name+"/key/"):
+		return chat.ErrNotFound
+	}
+	return d.note(r.Context(), room, who.id, readerClaimed, time.Time{})
+}
+
+// How a visitor became a reader of a conversation: the texts of notes.
+const (
+	readerOpened  = "opened"
+	readerClaimed = "claimed" // brought the id of a conversation that was opened without a token
+	readerGranted = "granted" // by the owner
+)
+
+// note stores that a visitor may open a room.
+func (d door) note(ctx context.Context, room chat.RoomID, who chat.EntityID, how string, expires time.Time) error {
+	return d.web.opts.Store.SaveNote(ctx, chat.RoomNote{
+		Room: room, Kind: chat.ReaderNote, Key: string(who), About: who, Text: how, At: time.Now(), Expires: expires,
+	})
+}
+
 // create opens a conversation of the reader of r. Its id can be made of what the client and the reader are called, so that a
-// client that chooses ids finds it again; see [newID] otherwise.
+// client that chooses ids finds it again; see [newConversationID] otherwise.
 func (d door) create(r *http.Request, id string) (chat.Room, *refusal) {
+	who := readerOf(r)
 	room := chat.Room{
 		ID: roomOf(id), Kind: chat.API, Connector: Name, Created: time.Now(),
 		Address: chat.Address{Connector: Name, Room: roomOf(id)},
 	}
-	if err := d.web.opts.Store.SaveRoom(r.Context(), room); err != nil {
+	if who.id == "" && !d.web.private {
+		end, err := d.web.claims.end(r.Context())
+		switch {
+		case err != nil:
+			return room, d.web.failures.refuse("open a conversation", err)
+		case !time.Now().Before(end):
+			return room, needsIdentity("Please reload the page.")
+		}
+	}
+	err := d.web.opts.Store.SaveRoom(r.Context(), room)
+	if err == nil && who.id != "" {
+		err = d.note(r.Context(), room.ID, who.id, readerOpened, time.Now().Add(emptyFor))
+	}
+	if err != nil {
 		return room, d.web.failures.refuse("open a conversation", err)
 	}
 	return room, nil
+}
+
+const (
+	// emptyFor is how long a conversation without messages is kept. Then the note on its reader goes with it.
+	emptyFor = 30 * 24 * time.Hour
+	// touched is how often, at most, a message moves its conversation to the top of its reader's list.
+	touched = time.Hour
+)
+
+// touch notes that the reader of r has written in a room: the note stays, and the conversation is the newest one of its reader.
+func (d door) touch(r *http.Request, room chat.RoomID) error {
+	who := readerOf(r)
+	readers, err := d.web.opts.Store.Notes(r.Context(), room, chat.ReaderNote, chat.MaxNotes)
+	for _, n := range readers {
+		if n.Key == string(who.id) && (!n.Expires.IsZero() || time.Since(n.At) > touched) {
+			return d.note(r.Context(), room, who.id, n.Text, time.Time{})
+		}
+	}
+	return err
+}
+
+// ownedSize is the number of bytes of the id of a conversation whose reader has a token. Its length tells it from ids that
+// open a conversation by themselves, also if the notes on its readers are deleted.
+const ownedSize = 20
+
+// newConversationID returns the id of a new conversation of a reader.
+func newConversationID(who reader) string {
+	if who.id == "" {
+		return newID()
+	}
+	return hex.EncodeToString(random(ownedSize))
+}
+
+// payer returns the account whose daily limits a request counts against: that of an account or a key; of an anonymous visitor
+// one of a few that their address has; and without a token the address with all its conversations, because a new conversation
+// costs nothing.
+func (d door) payer(r *http.Request) (chat.EntityID, *refusal) {
+	who, from := readerOf(r), d.web.guard.client(r).String()
+	switch {
+	case who.known:
+		return who.id, nil
+	case who.id != "" && !who.owner:
+		h := fnv.New32a()
+		_, _ = h.Write([]byte(who.id)) // never fails
+		from += "/" + string('a'+rune(h.Sum32()%anonymousShares))
+	}
+	id, err := d.web.addresses.name(r.Context(), from)
+	if err != nil {
+		return "", d.web.failures.refuse("hash a visitor's address", err)
+	}
+	return id, nil
 }

@@ -30,6 +30,7 @@ import (
 
 	"parley/connectors"
 	"parley/connectors/web/certificates"
+	"parley/connectors/web/identity"
 	"parley/connectors/web/login"
 	"parley/core/answer"
 	"parley/core/chat"
@@ -54,6 +55,7 @@ type Answers interface {
 // after a reload. New messages go through the handler. Its errors are those of the store.
 type Store interface {
 	storage.Rooms
+	storage.RoomNotes
 	Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error)
 	Memory(ctx context.Context, id chat.MemoryID) (chat.Memory, error)
 	storage.Files
@@ -94,6 +96,13 @@ type Options struct {
 	Drained <-chan struct{}
 	// Hooks are what other programs call; nil disables them.
 	Hooks Hooks
+	// Site verifies the tokens of visitors with an account; nil: there are none.
+	Site *identity.Site
+	// RequireIdentity refuses visitors without an account or a key.
+	RequireIdentity bool
+	// ClaimUntil is until when conversations that were opened without a token can be read with their ids alone; zero: 30 days
+	// from the first start.
+	ClaimUntil time.Time
 	// Reasoning allows readers to ask for the reasoning of models, where that is shown.
 	Reasoning bool
 	// Secure serves the chat with TLS too, at listeners of its own; nil for never.
@@ -121,12 +130,18 @@ type Web struct {
 	logins    *limiter // attempts to log in of an address, and of all
 	allLogins *limiter
 	addresses addressKey
+	visitors  identity.Visitors
+	keys      identity.Ring
+	claims    claims
+	minted    *limiter // new tokens of visitors
+	wrong     *limiter // tokens that are not valid
 	failures  *failures
 	attempts  *limiter // all requests with a message or a choice
 	messages  *limiter // only new messages
 	openings  *limiter
 	reads     *limiter
-	places    share         // concurrent requests
+	places    share         // concurrent requests of an address
+	desks     share         // and of a visitor
 	building  share         // conversations being read
 	replies   share         // bytes of conversations being sent
 	uploads   share         // bytes of large bodies being received
@@ -146,12 +161,18 @@ func New(o Options) *Web {
 		allLogins: newLimiter(loginsAll, login.CodeTime),
 		guard:     newGuard(o.Listener.Addr(), o.Origins, o.Proxies, o.Log),
 		addresses: addressKey{memo: o.Memo, zone: o.Zone},
+		visitors:  identity.Visitors{Store: o.Memo},
+		keys:      identity.Ring{Keys: identity.Keys{Store: o.Memo}},
+		claims:    claims{memo: o.Memo, until: o.ClaimUntil},
+		minted:    newLimiter(o.Limits.ConversationsPerHour, time.Hour),
+		wrong:     newLimiter(wrongTokens, time.Minute),
 		failures:  newFailures(o.Log),
 		attempts:  newLimiter(o.Limits.MessagesPerMinute*attemptsPerMessage, time.Minute),
 		messages:  newLimiter(o.Limits.MessagesPerMinute, time.Minute),
 		openings:  newLimiter(o.Limits.ConversationsPerHour, time.Hour),
 		reads:     newLimiter(o.Limits.MessagesPerMinute*readsPerMessage, time.Minute),
-		places:    share{all: math.MaxInt64, each: int64(cmp.Or(o.Limits.OpenRequests, math.MaxInt))},
+		places:    share{all: math.MaxInt64, each: int64(cmp.Or(o.Limits.OpenRequests*office, math.MaxInt))},
+		desks:     share{all: math.MaxInt64, each: int64(cmp.Or(o.Limits.OpenRequests, math.MaxInt))},
 		building:  share{all: maxBuilding, each: maxBuilding / 2},
 		replies:   share{all: maxReplies, each: 2 * maxReply},
 		uploads:   share{all: maxUploads, each: 2 * maxBody},
@@ -215,6 +236,9 @@ func (w *Web) Run(ctx context.Context, h connectors.Handler) error {
 	return nil
 }
 
+// wrongTokens is the number of tokens per minute and address that are not valid before the address has to wait.
+const wrongTokens = 60
+
 // goodbye is how long requests may take to end after the streams.
 const goodbye = 5 * time.Second
 
@@ -222,7 +246,13 @@ const goodbye = 5 * time.Second
 // and the address, and for the API the origin, the requests at a time, and the reads per minute. Probes have none but the first.
 func (w *Web) routes() http.Handler {
 	api := http.NewServeMux()
+	api.HandleFunc("POST /api/visitors", door{w}.mint)
 	api.HandleFunc("POST /api/conversations", w.open)
+	api.HandleFunc("GET /api/conversations", door{w}.list)
+	api.HandleFunc("GET /api/conversations/{id}/readers", door{w}.readers)
+	api.HandleFunc("PUT /api/conversations/{id}/readers/{reader...}", door{w}.grant)
+	api.HandleFunc("DELETE /api/conversations/{id}/readers/{reader...}", door{w}.revoke)
+	api.HandleFunc("POST /api/account/conversations", door{w}.adopt)
 	api.HandleFunc("GET /api/conversations/{id}/messages", w.history)
 	api.HandleFunc("GET /api/conversations/{id}/messages/{message}/files/{n}", w.file)
 	files := fileAPI{w}
@@ -247,8 +277,8 @@ func (w *Web) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte("ok\n")) })
 	mux.HandleFunc("GET /readyz", w.readyz)
-	mux.Handle("/api/", w.guard.api(w.bounded(w.counted(door{w}.identified(jsonErrors(api), inOwnForm)))))
-	others := w.guard.api(w.bounded(w.counted(door{w}.identified(jsonErrors(other), inOwnForm))))
+	mux.Handle("/api/", w.guard.api(w.bounded(door{w}.identified(w.counted(jsonErrors(api)), inOwnForm))))
+	others := w.guard.api(w.bounded(door{w}.identified(w.counted(jsonErrors(other)), inOwnForm)))
 	mux.Handle("/v1/", shaped(others, openaiErrors))
 	mux.Handle("/agui", others)
 	mux.Handle("/agui/", others)

@@ -16,6 +16,8 @@ const (
 	SummaryNote    NoteKind = "summary"    // a summary of the conversation up to a message; one per room, without a key
 	SettingNote    NoteKind = "setting"    // a setting of the room; the key is its name
 	AgentNote      NoteKind = "agent"      // the conversation with a model that remembers; see [ThreadOf]
+	ReaderNote     NoteKind = "reader"     // an account that can open a web conversation; the key is its id
+	TitleNote      NoteKind = "title"      // the title of a web conversation; one per room, without a key
 )
 
 // MaxNotes is the maximum number of notes of a kind in a room.

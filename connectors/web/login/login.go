@@ -68,7 +68,7 @@ type code struct {
 // NewCode returns a code for one login. Earlier codes are not valid any more. It fails if the code can't be stored.
 func (s Sessions) NewCode(ctx context.Context) (string, error) {
 	made := rand.Text()[:codeLength]
-	err := change(ctx, s.Store, codeName, func(c *code) error {
+	err := Change(ctx, s.Store, codeName, func(c *code) error {
 		*c = code{hash(made), time.Now().Add(CodeTime)}
 		return nil
 	})
@@ -80,7 +80,7 @@ func (s Sessions) NewCode(ctx context.Context) (string, error) {
 
 // Redeem exchanges a code for the token of a new session. [chat.ErrNotFound] if the code is wrong, was used, or has expired.
 func (s Sessions) Redeem(ctx context.Context, written, device string) (token string, err error) {
-	err = change(ctx, s.Store, codeName, func(c *code) error {
+	err = Change(ctx, s.Store, codeName, func(c *code) error {
 		if !same(c.Hash, hash(plain(written))) || !time.Now().Before(c.Ends) {
 			return chat.ErrNotFound
 		}
@@ -92,7 +92,7 @@ func (s Sessions) Redeem(ctx context.Context, written, device string) (token str
 	}
 	token, now := rand.Text(), time.Now()
 	made := Session{ID: hash(token)[:idLength], Device: device[:min(len(device), maxDevice)], Since: now, Ends: now.Add(SessionTime), Hash: hash(token)}
-	err = change(ctx, s.Store, sessionsName, func(all *[]Session) error {
+	err = Change(ctx, s.Store, sessionsName, func(all *[]Session) error {
 		*all = append(current(*all), made)
 		*all = (*all)[max(0, len(*all)-mostSessions):]
 		return nil
@@ -123,17 +123,25 @@ func (s Sessions) Find(ctx context.Context, token string) (found Session, err er
 
 // List returns the sessions, oldest first. It fails if they can't be read from the store.
 func (s Sessions) List(ctx context.Context) ([]Session, error) {
-	kept, err := s.Store.Kept(ctx, sessionsName)
+	all, err := Read[[]Session](ctx, s.Store, sessionsName)
 	if err != nil {
 		return nil, fmt.Errorf("read the sessions: %w", err)
 	}
-	all, err := decode[[]Session](kept)
-	return current(all), err
+	return current(all), nil
+}
+
+// Read returns a stored value, zero if there is none. It fails with the error of the store.
+func Read[T any](ctx context.Context, store Store, name string) (value T, err error) {
+	kept, err := store.Kept(ctx, name)
+	if err != nil {
+		return value, err
+	}
+	return decode[T](kept)
 }
 
 // End ends a session. [chat.ErrNotFound] if there is none with this id.
 func (s Sessions) End(ctx context.Context, id string) error {
-	err := change(ctx, s.Store, sessionsName, func(all *[]Session) error {
+	err := Change(ctx, s.Store, sessionsName, func(all *[]Session) error {
 		left := slices.DeleteFunc(slices.Clone(*all), func(one Session) bool { return one.ID == id })
 		if len(left) == len(*all) {
 			return chat.ErrNotFound
@@ -147,8 +155,8 @@ func (s Sessions) End(ctx context.Context, id string) error {
 	return nil
 }
 
-// change replaces a stored value by what edit makes of it, unless edit fails.
-func change[T any](ctx context.Context, store Store, name string, edit func(*T) error) error {
+// Change replaces a stored value by the result of edit, unless edit fails. It fails with the error of edit, or of the store.
+func Change[T any](ctx context.Context, store Store, name string, edit func(*T) error) error {
 	for range attempts {
 		kept, err := store.Kept(ctx, name)
 		if err != nil {

@@ -28,7 +28,7 @@ export class Chat extends HTMLElement {
   #countdown;
   #unfollow = () => {};
   #shelf = {
-    at: (address) => this.#conversation.at(address),
+    at: (address) => this.#conversation.direct && this.#conversation.at(address),
     file: (address) => this.#conversation.file(address),
     tell: (text) => this.#tell(text),
   };

@@ -57,6 +57,10 @@ export class Conversation {
     return this.#gateway.at(address);
   }
 
+  get direct() {
+    return this.#gateway.direct;
+  }
+
   // upload stores a file for the next message, see Gateway.upload. It tries again after what can pass.
   async upload(file, name, key, progress, signal) {
     for (let tries = 0; ; tries++) {

@@ -16,7 +16,7 @@ export class Shown {
   #shelf;
   #all = []; // {file, node}
 
-  // shelf gives access to stored files: at(address) returns a URL, file(address) a Blob; tell shows a message.
+  // shelf gives access to stored files: at(address) returns a URL if the page can use it, file(address) a Blob; tell shows a message.
   constructor(shelf) {
     this.#shelf = shelf;
   }
@@ -63,7 +63,10 @@ export class Shown {
 
   #player({ url, type }, name) {
     const src = url.startsWith('data:') ? URL.createObjectURL(decode(url, type)) : this.#shelf.at(url);
-    return el('audio', { src, controls: true, preload: 'none', crossorigin: 'anonymous', 'aria-label': name });
+    const player = el('audio', { controls: true, preload: 'none', crossorigin: 'anonymous', 'aria-label': name });
+    if (src) player.src = src;
+    else this.#shelf.file(url).then((blob) => { player.src = URL.createObjectURL(blob.slice(0, blob.size, type)); }).catch(() => {}); // it can still be saved
+    return player;
   }
 
   // save downloads a file without a content type, so that the browser does not open it in the page's origin.

@@ -2,6 +2,8 @@
 
 const silence = 45_000; // ms without data until a stream counts as dead; the gateway sends a keep-alive every 15 s
 
+const renewal = 30 * 24 * 3600_000; // ms until a visitor's token is renewed
+
 const unreachable = 'The gateway can’t be reached right now.';
 
 // Refusal is an error response. message is a sentence for the user, wait is in ms.
@@ -16,11 +18,19 @@ export class Refusal extends Error {
 export class Gateway {
   #base;
   #credentials;
+  #visitor; // the visitor's token
+  #minting;
 
   // base is the gateway's URL, with a trailing slash. login sends the owner's login, if this browser has one.
   constructor(base, login = false) {
     this.#base = base;
     this.#credentials = login ? 'same-origin' : 'omit';
+    this.#visitor = new Visitor(base);
+  }
+
+  // direct reports whether the page can use addresses as they are, by the visitor's cookie.
+  get direct() {
+    return this.#credentials !== 'omit';
   }
 
   // open starts a conversation and returns its id.
@@ -52,12 +62,14 @@ export class Gateway {
 
   // upload stores a file for a message to name, and returns what the gateway says of it. The same key again returns the same file. progress is
   // called with the part that is sent, from 0 to 1. It throws a Refusal, or a TypeError if the network fails.
-  upload(id, file, name, key, progress, signal) {
+  async upload(id, file, name, key, progress, signal) {
     const request = new XMLHttpRequest(); // fetch tells no progress
+    const token = await this.#token();
     return new Promise((resolve, reject) => {
       const lost = () => reject(new TypeError(unreachable));
       request.open('POST', `${this.#base}${path(id)}/files?${new URLSearchParams({ clientFileId: key, name })}`);
       request.setRequestHeader('Content-Type', file.type || 'application/octet-stream');
+      if (token) request.setRequestHeader('Authorization', `Bearer ${token}`);
       request.responseType = 'json';
       request.upload.addEventListener('progress', ({ loaded, total }) => progress(loaded / total));
       request.addEventListener('load', () => {
@@ -109,20 +121,83 @@ export class Gateway {
     }
   }
 
+  #fetch(method, address, body, signal, token) {
+    const headers = { ...(body && { 'Content-Type': 'application/json' }), ...(token && { Authorization: `Bearer ${token}` }) };
+    return fetch(this.#base + address, { method, signal, body: body && JSON.stringify(body), headers, credentials: this.#credentials, cache: 'no-store' });
+  }
+
+  // token returns the token of the visitor's account, or that of an anonymous visitor, which the gateway makes once.
+  async #token() {
+    const { token } = window.parley ?? {};
+    if (token) return typeof token === 'function' ? token() : token;
+    if (this.#visitor.token && !this.#visitor.due) return this.#visitor.token;
+    return this.#minting ??= this.#mint().finally(() => { this.#minting = null; });
+  }
+
+  async #mint() {
+    const before = this.#visitor.token;
+    const response = await this.#fetch('POST', 'api/visitors', undefined, undefined, before).catch(() => null);
+    const { visitor } = response?.ok ? await response.json() : {};
+    if (response?.status === 401) this.#visitor.forget();
+    return visitor ? this.#visitor.keep(visitor.token, before) : before;
+  }
+
   async #request(method, address, body, signal) {
-    const response = await fetch(this.#base + address, {
-      method,
-      signal,
-      body: body && JSON.stringify(body),
-      headers: body && { 'Content-Type': 'application/json' },
-      credentials: this.#credentials,
-      cache: 'no-store',
-    });
+    const token = await this.#token();
+    let response = await this.#fetch(method, address, body, signal, token);
+    if (response.status === 401 && token && token === this.#visitor.token) { // it has ended: the browser is a new visitor
+      this.#visitor.forget();
+      response = await this.#fetch(method, address, body, signal, await this.#token());
+    }
     if (response.ok) return response;
     const { error, code } = await response.json().catch(() => ({}));
     if (code === 'ORIGIN_NOT_ALLOWED') console.error(`Parley: add "${location.origin}" to web.origins in the config.yaml of the gateway at ${this.#base}`);
     const wait = Number(response.headers.get('Retry-After')) * 1000 || 0;
     throw new Refusal(response.status, error || unreachable, wait);
+  }
+}
+
+// Visitor is the token of an anonymous visitor, in the browser's storage; held is where there is none.
+class Visitor {
+  #place;
+  #held = null;
+
+  constructor(base) {
+    this.#place = `parley-visitor:${base}`;
+  }
+
+  get token() {
+    return this.#read()?.token;
+  }
+
+  get due() {
+    return Date.now() - (this.#read()?.at ?? 0) > renewal;
+  }
+
+  // keep stores a token, unless another tab has stored one meanwhile, and returns the stored one.
+  keep(token, before) {
+    const now = this.token;
+    if (!now || now === before) this.#write({ token, at: Date.now() });
+    return this.token;
+  }
+
+  forget() {
+    this.#write(null);
+  }
+
+  #read() {
+    try {
+      return JSON.parse(localStorage.getItem(this.#place)) ?? this.#held;
+    } catch {
+      return this.#held;
+    }
+  }
+
+  #write(held) {
+    this.#held = held;
+    try {
+      localStorage.setItem(this.#place, JSON.stringify(held));
+    } catch { /* it lasts until the page is closed */ }
   }
 }
 

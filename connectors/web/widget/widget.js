@@ -6,11 +6,12 @@
 // data-target  a CSS selector: fill that element instead of a button in the corner. Each has its own conversation
 // data-theme   light or dark
 // data-open    open at once
-// data-name    the visitor's name; parley.identify({name}) sets it later
+// data-name    the visitor's name; parley.identify({name, token}) sets it later. token is the JSON Web Token of the visitor's
+//              account, or a function that returns the current one
 (() => {
   const script = document.currentScript ?? document.querySelector('script[src$="/widget.js"]');
   const { agent, target, theme, open, name } = script.dataset;
-  if (!window.parley?.identify) window.parley = { identify({ name } = {}) { this.name = name && `${name}`; } };
+  if (!window.parley?.identify) window.parley = { identify({ name, token } = {}) { this.name = name && `${name}`; this.token = token; } };
   window.parley.name ??= name;
 
   const place = () => {

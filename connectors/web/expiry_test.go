@@ -1,0 +1,72 @@
+package web
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/connectors/web/identity"
+	"parley/core/answer"
+	"parley/core/chat"
+)
+
+// A stream ends when its reader's token does, with a code that says so: at its end for an account, within five seconds for a
+// revoked key. The answer continues.
+func TestStreamsEndWithTheirTokens(t *testing.T) {
+	for name, c := range map[string]struct {
+		last time.Duration
+		code string
+	}{"an account": {time.Hour + time.Minute, codeExpired}, "a key": {5 * time.Second, codeRevoked}} {
+		t.Run(name, func(t *testing.T) {
+			edit := func(o *Options) {
+				var err error
+				if o.Site, err = identity.NewSite(identity.SiteConfig{Secret: siteSecret, Audience: "https://shop.example"}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			serveOn(t, edit, accept, func(w *Web, n network) {
+				token, id := account(t, "ada", nil), ""
+				if c.code == codeRevoked {
+					key, made, err := w.keys.Keys.Create(t.Context(), identity.Key{Name: "k", Scopes: []string{"write"}, Ends: time.Now().Add(time.Hour)})
+					if err != nil {
+						t.Fatal(err)
+					}
+					token, id = key, made.ID
+					time.AfterFunc(time.Second, func() { _ = w.keys.Keys.Revoke(t.Context(), made.ID) })
+				}
+				r, err := http.NewRequest(http.MethodPost, "http://127.0.0.1:8080/api/conversations/c/messages/stream", strings.NewReader(`{"text":"hi"}`))
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Header.Set("Content-Type", "application/json")
+				r.Header.Set("Authorization", "Bearer "+token)
+				r.Header.Set("Origin", "http://127.0.0.1:8080")
+				if c.code == codeRevoked { // a key claims nothing
+					if err := (door{w}).note(t.Context(), "web/c", chat.EntityID("web/key/"+id), readerOpened, time.Time{}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				begins := time.Now()
+				resp, err := n.client.Do(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer resp.Body.Close()
+				n.answer.Apply(answer.Change{Kind: answer.Text, Text: "It is"})
+				synctest.Wait()
+				all, err := io.ReadAll(resp.Body)
+				body := string(all)
+				if err != nil {
+					t.Error(err)
+				}
+				if took := time.Since(begins); took > c.last+time.Second || !strings.Contains(body, `"text":"It is"`) && !strings.Contains(body, `"fullText":"It is"`) ||
+					!strings.Contains(body, `"type":"reconnect"`) || !strings.Contains(body, `"code":"`+c.code+`"`) {
+					t.Errorf("after %v: %s", took, body)
+				}
+			})
+		})
+	}
+}
