@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -160,11 +161,11 @@ func TestDeployedCommands(t *testing.T) {
 // The proxy knows the replicas, buffers nothing, and refuses what is for programs of the same machine.
 func TestDeployedProxy(t *testing.T) {
 	text, d := deployFile(t, "Caddyfile"), composed(t)
-	found := slices.Compact(slices.Sorted(slices.Values(regexp.MustCompile(`gateway\d:8080`).FindAllString(text, -1))))
+	found := strings.Fields(d.Services["proxy"].Environment["PARLEY_GATEWAYS"])
 	if len(found) != len(replicaNames) {
 		t.Errorf("the proxy knows %q", found)
 	}
-	for _, part := range []string{"flush_interval -1", "respond /local/* 404", "health_uri /readyz"} {
+	for _, part := range []string{"reverse_proxy {$PARLEY_GATEWAYS} {", "flush_interval -1", "respond /local/* 404", "health_uri /readyz"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("the proxy's configuration lacks %q", part)
 		}
@@ -199,5 +200,78 @@ func TestDockerfile(t *testing.T) {
 		if !strings.Contains(text, part) {
 			t.Errorf("it lacks %q", part)
 		}
+	}
+}
+
+// The single gateway has the same variables, a read-only root, and its store in a volume.
+func TestDeployedSingleGateway(t *testing.T) {
+	env := exampleEnv(t)
+	var d deployed
+	text := regexp.MustCompile(`\$\{(\w+)(:[?-][^}]*)?\}`).ReplaceAllStringFunc(deployFile(t, "compose.single.yaml"), func(use string) string {
+		name := regexp.MustCompile(`\w+`).FindString(use)
+		if _, ok := env[name]; !ok {
+			t.Errorf(".env.example lacks %s", name)
+		}
+		return env[name]
+	})
+	if err := yaml.Unmarshal([]byte(text), &d); err != nil {
+		t.Fatal(err)
+	}
+	g := d.Services["gateway"]
+	cfg, err := parley.LoadConfig(filepath.Join(top, "deploy", "config.single.yaml"), func(name string) (string, bool) {
+		value, ok := g.Environment[name]
+		return value, ok
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cfg.Store.Reveal() != "sqlite:parley.db" || len(cfg.Warnings) > 0 || cfg.Web.TrustedProxies[0].String() != d.Networks["inner"].IPAM.Config[0].Subnet {
+		t.Errorf("it uses %s behind %v, with the warnings %q", cfg.Store, cfg.Web.TrustedProxies, cfg.Warnings)
+	}
+	if !slices.Equal(g.Volumes, []string{"./config.single.yaml:" + g.Command[1] + ":ro", "data:/data"}) || !strings.Contains(text, "read_only: true") {
+		t.Errorf("it has the volumes %q", g.Volumes)
+	}
+	if d.Services["proxy"].Environment["PARLEY_GATEWAYS"] != "gateway:8080" {
+		t.Error("the proxy does not lead to it")
+	}
+}
+
+// The manifests have no field that Kubernetes does not know, the program accepts their configuration, and a pod has enough time to stop.
+func TestKubernetesManifests(t *testing.T) {
+	file, err := filepath.Abs(filepath.Join(top, "deploy/kubernetes/parley.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(file string) ([]byte, error) {
+		c := exec.CommandContext(t.Context(), "go", "run", "-C", filepath.Join(top, "tools/kubernetes"), ".", file) // a module of its own: the types are heavy
+		return c.CombinedOutput()
+	}
+	out, err := check(file)
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if got := strings.Count(string(out), "\n"); got != 4 {
+		t.Errorf("%d objects: %s", got, out)
+	}
+	text := deployFile(t, "kubernetes/parley.yaml")
+	wrong := filepath.Join(t.TempDir(), "wrong.yaml")
+	if err := os.WriteFile(wrong, []byte(strings.Replace(text, "readinessProbe", "readynessProbe", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := check(wrong); err == nil || !strings.Contains(string(out), "readynessProbe") {
+		t.Errorf("a wrong field passes: %v %s", err, out)
+	}
+	var m struct{ Data map[string]string }
+	first, _, _ := strings.Cut(text, "\n---\n")
+	if err := yaml.Unmarshal([]byte(first), &m); err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{"PARLEY_STORE": "postgres://db/parley", "PARLEY_SHARED": "redis://redis", "OPENAI_API_KEY": "k", "PARLEY_ORIGIN": "https://chat.example.org"}
+	cfg, err := parley.ParseConfig("config.yaml", []byte(m.Data["config.yaml"]), "", func(name string) (string, bool) { value, ok := env[name]; return value, ok })
+	if err != nil || len(cfg.Warnings) > 0 {
+		t.Fatalf("%v, %q", err, cfg.Warnings)
+	}
+	if cfg.Shutdown.Grace.Seconds() != 20 || !strings.Contains(text, "terminationGracePeriodSeconds: 45\n") { // preStop, grace, goodbye, and a margin
+		t.Errorf("the grace is %v", cfg.Shutdown.Grace)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
-	"parley/internal/require"
 	"path"
 	"path/filepath"
 	"reflect"
@@ -15,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"parley/internal/require"
 )
 
 // top is the repository's folder. Each test changes to it: files that are read after a change of folder in TestMain do not count
@@ -207,7 +208,12 @@ func eachFile(t *testing.T, f func(name string, file *ast.File, fset *token.File
 			return err
 		case d.IsDir() && name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "artifacts"):
 			return filepath.SkipDir
-		case d.IsDir() || filepath.Ext(name) != ".go":
+		case d.IsDir():
+			if _, err := os.Stat(filepath.Join(name, "go.mod")); err == nil && name != "." {
+				return filepath.SkipDir // a module of its own
+			}
+			return nil
+		case filepath.Ext(name) != ".go":
 			return nil
 		}
 		fset := token.NewFileSet()
