@@ -87,7 +87,7 @@ func TestOwnerOnTheWebAlone(t *testing.T) {
 			s.Must(resp.Body.Close())
 			return resp.StatusCode
 		}
-		if status := press(s.browser.HTTP); status != http.StatusConflict || called.Load() != 0 {
+		if status := press(s.browser.HTTP); status != http.StatusNotFound || called.Load() != 0 {
 			s.Errorf("a visitor who knows the conversation approves: %d", status)
 		}
 		if status := press(owner.HTTP); status != http.StatusOK {
