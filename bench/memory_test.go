@@ -27,11 +27,19 @@ func BenchmarkMemory(b *testing.B) {
 	}
 	const streams = 1000
 	program := build(b)
-	for name, conversations := range map[string]int{"readers": 1, "answers": streams} {
+	for name, c := range map[string]struct {
+		conversations int
+		ask           func(conversation string) (path, body string)
+	}{
+		"readers":       {1, ownFormat},
+		"answers":       {streams, ownFormat},
+		"aisdk-readers": {1, aisdkFormat},
+		"aisdk-answers": {streams, aisdkFormat},
+	} {
 		b.Run(name, func(b *testing.B) {
 			needFiles(b, 4*streams)
 			for b.Loop() {
-				before, after := memoryOf(b, program, streams, conversations)
+				before, after := memoryOf(b, program, streams, c.conversations, c.ask)
 				for _, what := range []string{"RssAnon", "VmRSS"} {
 					b.ReportMetric((after[what]-before[what])*1000/streams, what+"-KB/stream")
 				}
@@ -41,8 +49,17 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
+// ownFormat and aisdkFormat return a question in a conversation, which always is the same one.
+func ownFormat(conversation string) (path, body string) {
+	return "/api/conversations/" + conversation + "/messages/stream", `{"text":"What is new?","clientMessageId":"1"}`
+}
+
+func aisdkFormat(conversation string) (path, body string) {
+	return "/api/chat", `{"id":"` + conversation + `","message":{"id":"1","role":"user","parts":[{"type":"text","text":"What is new?"}]}}`
+}
+
 // memoryOf starts the program and returns what it has idle, and with so many streams of the answers of conversations.
-func memoryOf(b *testing.B, program string, streams, conversations int) (before, after map[string]float64) {
+func memoryOf(b *testing.B, program string, streams, conversations int, ask func(string) (path, body string)) (before, after map[string]float64) {
 	dir, over := b.TempDir(), make(chan struct{})
 	base := model(b, func(modelfake.Request) modelfake.Script {
 		return modelfake.Script{modelfake.Pace(time.Second), modelfake.Text(strings.Repeat("word ", 200), modelfake.ByWord)}
@@ -73,7 +90,11 @@ limits: {parallel: 0}
 	before = memory(b, process.Process.Pid)
 	var reading atomic.Int64
 	for i := range streams {
-		attach(b, s.base, ids[i%conversations], over, &reading)
+		path, body := ask(ids[i%conversations])
+		attach(b, s.base, path, body, over, &reading)
+		if i == 0 {
+			time.Sleep(time.Second) // the others find the conversation
+		}
 	}
 	for begun := time.Now(); reading.Load() < int64(streams); time.Sleep(100 * time.Millisecond) {
 		if time.Since(begun) > time.Minute {
@@ -86,12 +107,11 @@ limits: {parallel: 0}
 
 // attach asks the same question, over a connection of its own, and reads its answer until all is over. It counts itself
 // when it has text.
-func attach(b *testing.B, base, conversation string, over <-chan struct{}, reading *atomic.Int64) {
+func attach(b *testing.B, base, path, body string, over <-chan struct{}, reading *atomic.Int64) {
 	conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
 	require.NoError(b, err)
-	const body = `{"text":"What is new?","clientMessageId":"1"}`
-	_, err = fmt.Fprintf(conn, "POST /api/conversations/%s/messages/stream HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
-		conversation, strings.TrimPrefix(base, "http://"), len(body), body)
+	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+		path, strings.TrimPrefix(base, "http://"), len(body), body)
 	require.NoError(b, err)
 	go func() {
 		<-over
@@ -100,7 +120,7 @@ func attach(b *testing.B, base, conversation string, over <-chan struct{}, readi
 	go func() {
 		lines := bufio.NewScanner(conn)
 		for counted := false; lines.Scan(); {
-			if !counted && strings.HasPrefix(lines.Text(), string(webMarks.token)) {
+			if !counted && (strings.HasPrefix(lines.Text(), string(webMarks.token)) || strings.Contains(lines.Text(), "text-delta")) {
 				reading.Add(1)
 				counted = true
 			}

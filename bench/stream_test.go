@@ -30,7 +30,14 @@ func delta(i int) answer.Change {
 }
 
 // rooms is a store that knows every conversation.
-type rooms struct{ storage.Uploads }
+type rooms struct {
+	storage.Uploads
+	storage.RoomNotes
+}
+
+func (rooms) Notes(context.Context, chat.RoomID, chat.NoteKind, int) ([]chat.RoomNote, error) {
+	return nil, nil
+}
 
 func (rooms) Room(_ context.Context, id chat.RoomID) (chat.Room, error) {
 	return chat.Room{ID: id, Kind: chat.API, Connector: web.Name}, nil

@@ -104,6 +104,7 @@ func fileURL(room chat.RoomID, run chat.RunID, f llm.File) string {
 }
 
 func (a aisdkAPI) relay(x *exchange, t target, enc *aisdk.Encoder) {
+	x.past = nil
 	l := x.listen(t, enc)
 	l.prepare = func(h http.Header) { h.Set(uistream.Header, uistream.Version) }
 	a.clients.relay(x.rw, x.r, t.run, l)

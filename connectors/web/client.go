@@ -364,8 +364,9 @@ func (x *exchange) listen(t target, enc dialect.Encoder) *listening {
 	return l
 }
 
-// relay streams t.
+// relay streams t. It holds nothing of the conversation meanwhile.
 func (x *exchange) relay(t target, enc dialect.Encoder) {
+	x.past = nil
 	x.clients.relay(x.rw, x.r, t.run, x.listen(t, enc))
 }
 

@@ -113,6 +113,7 @@ func (a openaiAPI) take(rw http.ResponseWriter, r *http.Request, response bool) 
 	if !ok {
 		return nil
 	}
+	in.Messages = nil // they would be held as long as the stream
 	return &openaiQuestion{in, x, t, len(x.past) + 1}
 }
 

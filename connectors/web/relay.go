@@ -57,7 +57,7 @@ func (c clients) relay(rw http.ResponseWriter, r *http.Request, run chat.RunID, 
 
 // encodeAll is relay after the header.
 func (c clients) encodeAll(ctx context.Context, out *sse, run chat.RunID, l *listening) (err error) {
-	if out.buf, err = l.encoder.Begin(out.buf); err != nil {
+	if apart(func() { out.buf, err = l.encoder.Begin(out.buf) }); err != nil {
 		return err
 	}
 	if run == "" {
@@ -93,17 +93,25 @@ func (c clients) encodeOne(ctx context.Context, out *sse, run chat.RunID, a *ans
 		if err := out.pause(ctx, next, a.Ended()); err != nil {
 			return err
 		}
-		changes, view := a.Read(at)
-		at, next = view.At, time.Now().Add(pace)
-		s := l.state(run, changes, view)
+		var over bool
 		var err error
-		if out.buf, err = l.encoder.Encode(out.buf, s); err != nil {
+		apart(func() { at, over, err = l.encode(out, run, a, at) }) // encoding/json needs 8 KB of stack
+		if err != nil {
 			return err
 		}
-		if err := out.flush(); err != nil || s.Over() {
+		if err := out.flush(); err != nil || over {
 			return err
 		}
+		next = time.Now().Add(pace)
 	}
+}
+
+// encode encodes the changes of a after at, and reports whether the stream is over.
+func (l *listening) encode(out *sse, run chat.RunID, a *answer.Answer, at answer.Cursor) (_ answer.Cursor, over bool, err error) {
+	changes, view := a.Read(at)
+	s := l.state(run, changes, view)
+	out.buf, err = l.encoder.Encode(out.buf, s)
+	return view.At, s.Over(), err
 }
 
 // state returns the state of a view, without a question that was answered.
