@@ -190,7 +190,7 @@ func (g *Gateway) addWeb(agent chat.Agent) error {
 		Listener:  l, Public: g.cfg.Web.Public, Agent: agent, Answers: g.runtime, Store: g.backends.store, Origins: append(g.cfg.Web.TLS.Origins(), g.cfg.Web.Origins...), Secure: certificates,
 		Proxies: g.cfg.Web.TrustedProxies, Limits: web.Limits(g.cfg.Web.Limits), Ready: g.backends.ready, Limited: limits(append(g.limited, g.backends.limited)), Log: g.env.Log,
 		Memo: g.backends.memo, Zone: g.cfg.Limits.Zone(), Local: local.Handler(keptStore{g.backends.store, g.backends.memo}, g.runtime), LocalToken: token, Setup: g.env.Setup,
-		Refuse: g.reader().Refuse, Accept: g.reader().Accept(), Thumbnail: g.env.thumbnails(), Suggestions: suggestions(g.cfg), Hooks: g.tasks,
+		Refuse: g.reader().Refuse, Accept: g.reader().Accept(), Thumbnail: g.env.thumbnails(), Suggestions: suggestions(g.cfg), Hooks: g.tasks, Agents: g.tasks,
 	}))
 	return nil
 }

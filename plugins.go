@@ -57,7 +57,7 @@ func (g *Gateway) initPlugins(plugins []action.Plugin) error {
 		}
 		err := p.Init(ctx, action.Services{
 			Log: g.env.Log.With("plugin", p.Name), State: pluginState{g.backends.memo, p.Name}, Models: g.models.Models,
-			Say: g.runtime.Say, TellOwners: g.runtime.TellOwners, Task: func(ctx context.Context, t chat.Task) (chat.Accepted, error) { return g.runtime.ProcessMessage(ctx, t) },
+			Say: g.runtime.Say, TellOwners: g.runtime.TellOwners, Task: func(ctx context.Context, t chat.Task) (chat.Accepted, error) { return g.runtime.ProcessMessage(ctx, t) }, Update: g.runtime.Update,
 		})
 		if err != nil {
 			return fmt.Errorf("start the plugin %s: %w", p.Name, err)
@@ -138,6 +138,11 @@ func newTasks(cfg config.Config, env Env, store storage.Store) (*tasks.Tasks, er
 		o.Hooks = append(o.Hooks, tasks.Hook{
 			Name: h.Name, Secret: h.Secret.Reveal(), PerMinute: h.PerMinute, Drop: h.Quiet == config.QuietDrop, What: taskOf(h.Room, h.Prompt, h.Text),
 		})
+	}
+	for _, m := range cfg.Models.Chat {
+		if m.Token != "" {
+			o.Agents = append(o.Agents, tasks.Agent{Name: m.Name, Token: m.Token.Reveal()})
+		}
 	}
 	return tasks.New(o), nil
 }

@@ -43,6 +43,7 @@ type Runtime struct {
 	pairing   *access.Pairing
 	notices   *intake.Notices
 	intake    *intake.Intake
+	changes   *intake.Changes
 }
 
 // ProcessMessage is the entry point of the core: connectors call it with every event of their platform. It returns when
@@ -115,6 +116,21 @@ func (rt *Runtime) Drained() <-chan struct{} { return rt.lanes.Drained() }
 // after any other error n must be sent again, with its key.
 func (rt *Runtime) Say(ctx context.Context, n chat.Notice) (chat.Accepted, error) {
 	return rt.notices.Say(ctx, n)
+}
+
+// Update is [Runtime.ProcessMessage] for a task that speaks, whose message can exist already: then its text is replaced in
+// place. If later messages have followed, the new text is sent below them, once for each text.
+func (rt *Runtime) Update(ctx context.Context, t chat.Task) (chat.Accepted, error) {
+	acc, err := rt.ProcessMessage(ctx, t)
+	if err != nil || !acc.Duplicate {
+		return acc, err
+	}
+	below, err := rt.changes.AmendMessage(ctx, t.Message(), func(was string) (string, bool) { return t.Text, was != t.Text })
+	if err != nil || !below {
+		return acc, err
+	}
+	t.Key += "/" + action.Hash(t.Text)
+	return rt.ProcessMessage(ctx, t)
 }
 
 // Known reports whether the message id was accepted before. It costs one read, and fails with the error of the store.

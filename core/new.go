@@ -44,7 +44,7 @@ func New(cfg Config) (*Runtime, error) {
 	}
 	return &Runtime{
 		cfg: cfg, hub: b.hub, live: b.live, lanes: lanes, counters: b.counters, composer: turns.Preparer.Composer,
-		pairing: in.pairing, notices: in.notices, intake: in.intake,
+		pairing: in.pairing, notices: in.notices, intake: in.intake, changes: in.changes,
 		watchdog: &schedule.Watchdog{Store: cfg.Store, Limit: cfg.Turns.Limit, Parallel: b.parallel, Log: cfg.Log, Found: &b.counters.Overdue},
 		scheduler: &schedule.Scheduler{
 			Store: cfg.Store, Turns: cfg.Turns, Lanes: lanes, Parallel: b.parallel, Claims: b.claims, Parked: b.parkedRuns, Log: cfg.Log, Execute: turns.Execute,

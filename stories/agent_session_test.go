@@ -242,3 +242,69 @@ func TestAgentThread(t *testing.T) {
 		}
 	})
 }
+
+// An agent writes by itself to the chat of a thread: once for each key. A job has one message, whose text changes in place.
+func TestAgentSpeaks(t *testing.T) {
+	const token = "token-0123456789abcdef"
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		a := bookings()
+		serveAgent(c, a)
+		useAgent(c, func(m *config.ChatModel) { m.Token = token })
+		c.secrets = append(c.secrets, token)
+		c.Say(connectortest.Ada, c.ada, "Hello")
+		c.waitShown(c.ada, "Thread")
+		c.WaitIdle()
+		thread := a.asked()[0].ThreadID
+		post := func(token, key, body string) (int, string) {
+			req, err := http.NewRequestWithContext(c.Context(), http.MethodPost, c.browser.Base+"/api/agents/mine/messages", strings.NewReader(body))
+			c.Must(err)
+			req.Header.Set("Authorization", "Bearer "+token)
+			req.Header.Set("Content-Type", "application/json")
+			req.Header.Set("Idempotency-Key", key)
+			res, err := c.browser.HTTP.Do(req)
+			c.Must(err)
+			defer res.Body.Close()
+			text, err := io.ReadAll(res.Body)
+			c.Must(err)
+			c.Pass(20 * time.Second)
+			return res.StatusCode, string(text)
+		}
+		body := func(thread, id, text string) string {
+			data, err := json.Marshal(map[string]string{"threadId": thread, "id": id, "text": text})
+			c.Must(err)
+			return string(data)
+		}
+		for _, r := range []struct {
+			token, key, body string
+			status           int
+			says             string
+		}{
+			{"wrong", "a", body(thread, "", "Hi"), http.StatusUnauthorized, "token"},
+			{token, "a", body("unknown", "", "Hi"), http.StatusConflict, "room"},
+			{token, "a", `{"text":"x"}`, http.StatusBadRequest, "threadId"},
+			{token, "a", body(thread, "", "Your train is late."), http.StatusAccepted, "accepted"},
+			{token, "a", body(thread, "", "Your train is late."), http.StatusAccepted, "duplicate"},
+			{token, "a", body(thread, "", "Something else."), http.StatusConflict, "something else"},
+			{token, "", body(thread, "job", "✨ Export: 10 %"), http.StatusAccepted, "accepted"},
+			{token, "", body(thread, "job", "✨ Export: 90 %"), http.StatusAccepted, ""},
+			{token, "", body(thread, "job", "✨ Export: done"), http.StatusAccepted, ""},
+		} {
+			if status, text := post(r.token, r.key, r.body); status != r.status || !strings.Contains(text, r.says) {
+				t.Errorf("%s: %d %s", r.body, status, text)
+			}
+		}
+		own := connectortest.BotTexts(c, c.ada)
+		if len(own) != 3 || own[1] != "Your train is late." || own[2] != "✨ Export: done" {
+			t.Errorf("people read %q", own)
+		}
+		c.Say(connectortest.Ada, c.ada, "Thanks")
+		c.Pass(20 * time.Second)
+		post(token, "", body(thread, "job", "✨ Export: done again"))
+		if own = connectortest.BotTexts(c, c.ada); len(own) != 5 || own[4] != "✨ Export: done again" {
+			t.Errorf("after a message people read %q", own)
+		}
+		if n := len(a.asked()); n != 2 {
+			t.Errorf("the agent was asked %d times", n)
+		}
+	})
+}

@@ -51,12 +51,19 @@ func (w *Web) hook(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	key := r.Header.Get("Idempotency-Key")
-	if len(key) > maxHookKey || strings.ContainsFunc(key, func(c rune) bool { return c <= ' ' || c > '~' || c == '/' }) {
-		fail(rw, http.StatusBadRequest, "The Idempotency-Key must be at most 128 visible ASCII characters, without spaces and slashes.")
+	if !validKey(key) {
+		fail(rw, http.StatusBadRequest, badKey)
 		return
 	}
 	acc, err := w.opts.Hooks.Receive(r.Context(), name, key, body)
 	w.hookReply(rw, acc, err)
+}
+
+const badKey = "The Idempotency-Key must be at most 128 visible ASCII characters, without spaces and slashes."
+
+// validKey reports whether key can be an idempotency key, or is empty.
+func validKey(key string) bool {
+	return len(key) <= maxHookKey && !strings.ContainsFunc(key, func(c rune) bool { return c <= ' ' || c > '~' || c == '/' })
 }
 
 // hookBody reads the body, which is JSON or nothing.

@@ -80,7 +80,7 @@ const conversationsPath = "/api/conversations"
 // that is wrong is refused, because the sender does not want to be someone else.
 func (d door) identify(r *http.Request) (reader, *refusal) {
 	who := reader{details: d.web.private && !forwarded(r)}
-	if strings.HasPrefix(r.URL.Path, hooksPath) { // they have secrets of their own
+	if strings.HasPrefix(r.URL.Path, hooksPath) || strings.HasPrefix(r.URL.Path, agentsPath) { // they have secrets of their own
 		return who, nil
 	}
 	_, sent := r.Header["Authorization"]
@@ -188,7 +188,7 @@ func (d door) unknown(r *http.Request, err error) *refusal {
 func (d door) admit(r *http.Request, who reader) *refusal {
 	path := r.URL.Path
 	if !d.web.opts.RequireIdentity || who.owner || who.known || path == "/api/login" ||
-		strings.HasPrefix(path, hooksPath) || strings.HasPrefix(path, sharedPath) {
+		strings.HasPrefix(path, hooksPath) || strings.HasPrefix(path, agentsPath) || strings.HasPrefix(path, sharedPath) {
 		return nil
 	}
 	return needsIdentity("Please sign in first.")

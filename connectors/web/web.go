@@ -103,6 +103,8 @@ type Options struct {
 	// ClaimUntil is until when conversations that were opened without a token can be read with their ids alone; zero: 30 days
 	// from the first start.
 	ClaimUntil time.Time
+	// Agents can write to chats by themselves; nil disables them.
+	Agents Agents
 	// Reasoning allows readers to ask for the reasoning of models, where that is shown.
 	Reasoning bool
 	// Secure serves the chat with TLS too, at listeners of its own; nil for never.
@@ -264,6 +266,7 @@ func (w *Web) routes() http.Handler {
 	api.HandleFunc("POST /api/conversations/{id}/choices/stream", w.choose)
 	api.HandleFunc("POST /api/conversations/{id}/stop", w.stop)
 	api.HandleFunc("POST /api/hooks/{name}", w.hook)
+	api.HandleFunc("POST /api/agents/{name}/messages", agentAPI{w}.message)
 	logins := loginAPI{w}
 	api.HandleFunc("GET /api/login", logins.loggedIn)
 	api.HandleFunc("POST /api/login", logins.logIn)

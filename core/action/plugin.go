@@ -142,6 +142,8 @@ type Services struct {
 	// Task gives the agent a task. It fails with [chat.ErrNotFound] or [chat.ErrUnreached] if the task can't be done in
 	// that room; after any other error it is not accepted and must come again.
 	Task func(ctx context.Context, t chat.Task) (chat.Accepted, error)
+	// Update is Task for a message whose text a later one with its key replaces: see [core.Runtime].
+	Update func(ctx context.Context, t chat.Task) (chat.Accepted, error)
 }
 
 // State stores data across restarts: little, and rarely written. Its methods fail with the error of the store.

@@ -39,8 +39,11 @@ type RoomNote struct {
 // ModelSetting is the key of the [SettingNote] with the name of the model that answers in a room. It is not part of prompts.
 const ModelSetting = "model"
 
+// ThreadKey begins the key of an [AgentNote] with a thread; the name of the model follows.
+const ThreadKey = "thread/"
+
 // ThreadOf returns the [RoomNote.About] of the note with the thread of a model in a room. The room is found by it.
-func ThreadOf(thread string) EntityID { return EntityID("thread/" + thread) }
+func ThreadOf(thread string) EntityID { return EntityID(ThreadKey + thread) }
 
 // Reminder is a text for a user at a time of their choice.
 type Reminder struct {

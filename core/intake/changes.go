@@ -357,7 +357,11 @@ func (c *Changes) findMemory(ctx context.Context, room chat.RoomID, id chat.Memo
 // returns false. The message is edited if no later turn of the room has followed it; otherwise below reports that the
 // new text must be posted below. It fails with the error of the store.
 func (c *Changes) Amend(ctx context.Context, room chat.RoomID, key string, add func(was string) (string, bool)) (below bool, err error) {
-	id := chat.NoticeID(room, key)
+	return c.AmendMessage(ctx, chat.NoticeID(room, key), add)
+}
+
+// AmendMessage is [Changes.Amend] for the draft of any message that the agent has sent on its own initiative.
+func (c *Changes) AmendMessage(ctx context.Context, id chat.MemoryID, add func(was string) (string, bool)) (below bool, err error) {
 	was, err := c.Store.Memory(ctx, id)
 	if err != nil {
 		return false, chat.Unless(err, chat.ErrNotFound)

@@ -35,9 +35,8 @@ type sessions struct {
 }
 
 const (
-	stateKey  = "state/" // begins the keys of notes with a state; the name of the model follows
-	threadKey = "thread/"
-	maxState  = 256 << 10 // bytes
+	stateKey = "state/"  // begins the keys of notes with a state; the name of the model follows
+	maxState = 256 << 10 // bytes
 	// threadTime is how long the notes outlive the last use. Without an end, a room would never expire.
 	threadTime = 365 * 24 * time.Hour
 )
@@ -49,7 +48,7 @@ func (ss *sessions) Open(ctx context.Context, model string) (*llm.Session, error
 		notes, err := ss.Store.Notes(ctx, ss.at.run.Room, chat.AgentNote, chat.MaxNotes)
 		for _, n := range notes {
 			switch n.Key {
-			case threadKey + model:
+			case chat.ThreadKey + model:
 				s.Thread, used = n.Text, n.At
 			case stateKey + model:
 				s.State = json.RawMessage(n.Text)
@@ -61,7 +60,7 @@ func (ss *sessions) Open(ctx context.Context, model string) (*llm.Session, error
 		s.Thread, s.New, s.State = rand.Text(), true, nil
 	}
 	if err == nil && time.Since(used) > threadTime/12 { // also: it is used again
-		err = ss.save(ctx, chat.RoomNote{Key: threadKey + model, Text: s.Thread, About: chat.ThreadOf(s.Thread)})
+		err = ss.save(ctx, chat.RoomNote{Key: chat.ThreadKey + model, Text: s.Thread, About: chat.ThreadOf(s.Thread)})
 	}
 	if err != nil {
 		return nil, err

@@ -59,6 +59,13 @@ func (w *fakeGateway) ChatRoom(_ context.Context, connector, id string) (chat.Ro
 	return chat.Room{ID: chat.RoomID(connector + "/" + id)}, nil
 }
 
+func (w *fakeGateway) NotesAbout(_ context.Context, about chat.EntityID, kind chat.NoteKind, _ bool, _ int) ([]chat.RoomNote, error) {
+	if about != chat.ThreadOf("known") || kind != chat.AgentNote {
+		return nil, nil
+	}
+	return []chat.RoomNote{{Room: "fake:1", Key: chat.ThreadKey + "mine"}}, nil
+}
+
 func (w *fakeGateway) DirectRoom(context.Context, chat.EntityID) (chat.Room, error) {
 	return chat.Room{}, chat.ErrNotFound
 }

@@ -26,12 +26,14 @@ type Options struct {
 	Store     Store
 	Schedules []Schedule
 	Hooks     []Hook
+	Agents    []Agent
 	Quiet     quiethours.Hours
 	Log       *slog.Logger
 }
 
-// Store finds rooms; a [storage.Store] implements it. Both methods fail with [chat.ErrNotFound].
+// Store finds rooms; a [storage.Store] implements it. The methods that return a room fail with [chat.ErrNotFound].
 type Store interface {
+	NotesAbout(ctx context.Context, about chat.EntityID, kind chat.NoteKind, shared bool, limit int) ([]chat.RoomNote, error)
 	ChatRoom(ctx context.Context, connector, id string) (chat.Room, error)
 	DirectRoom(ctx context.Context, author chat.EntityID) (chat.Room, error)
 }
@@ -64,14 +66,18 @@ type What struct {
 type Tasks struct {
 	Options
 	hooks    map[string]*hook
+	agents   map[string]*hook
 	services action.Services // from Init on
 }
 
 // New returns the tasks.
 func New(o Options) *Tasks {
-	t := &Tasks{Options: o, hooks: map[string]*hook{}}
+	t := &Tasks{Options: o, hooks: map[string]*hook{}, agents: map[string]*hook{}}
 	for _, h := range o.Hooks {
 		t.hooks[h.Name] = &hook{Hook: h}
+	}
+	for _, a := range o.Agents {
+		t.agents[a.Name] = &hook{Hook: Hook{Name: a.Name, Secret: a.Token, PerMinute: agentPerMinute}}
 	}
 	return t
 }
