@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"golang.org/x/term"
 	"rsc.io/qr"
 
 	"parley/internal/local"
@@ -29,19 +30,22 @@ type initCmd struct {
 // mostTries is how often a question is asked again on a terminal after an answer that doesn't work.
 const mostTries = 3
 
+// maxAnswers is the maximum size of all answers, in bytes.
+const maxAnswers = 64 << 10
+
+// errLeft is the error of a user who leaves instead of answering.
+var errLeft = errors.New("the setup was interrupted; run gateway init again")
+
 // Run asks, tries each answer at the real service, and writes the files when all of them work. Answers can come from a pipe.
 func (i *initCmd) Run(ctx context.Context, c *cli) error {
 	to := filesFor(c.file())
 	if err := to.writable(); err != nil {
 		return err
 	}
-	ask := &asker{in: bufio.NewReader(os.Stdin), out: os.Stdout}
-	if info, err := os.Stdin.Stat(); err == nil {
-		ask.terminal = info.Mode()&os.ModeCharDevice != 0
-	}
+	ask := &asker{in: bufio.NewReader(io.LimitReader(os.Stdin, maxAnswers)), out: os.Stdout, terminal: term.IsTerminal(int(os.Stdin.Fd()))}
 	if exists := to.existing(); exists != "" {
-		answer, _ := ask.line(exists + " exists already. Replace it? [yes/no]")
-		if !strings.EqualFold(answer, "yes") {
+		answer, err := ask.line(ctx, exists+" exists already. Replace it? [yes/no]")
+		if err != nil || !strings.EqualFold(answer, "yes") {
 			return fmt.Errorf("nothing was changed: %s exists already; answer yes to replace it, or name another folder with --config DIR/config.yaml", exists)
 		}
 	}
@@ -131,25 +135,47 @@ type asker struct {
 	asked    int
 }
 
-// line asks a question and returns the answer, without spaces around it. The end of the input is an empty answer, for which
-// defaults apply, and an error.
-func (a *asker) line(question string) (string, error) {
+// line asks a question and returns the answer, without spaces around it. The end of a pipe is an empty answer, for which defaults
+// apply. The end of a terminal, and of ctx, is [errLeft].
+func (a *asker) line(ctx context.Context, question string) (string, error) {
 	a.asked++
 	fmt.Fprint(a.out, question+" ")
-	line, err := a.in.ReadString('\n')
+	line, err := readLine(ctx, a.in)
 	if !a.terminal || err != nil {
 		fmt.Fprintln(a.out)
 	}
-	return strings.TrimSpace(line), err
+	if ctx.Err() != nil || err != nil && a.terminal {
+		return "", errLeft
+	}
+	return strings.TrimSpace(line), nil
+}
+
+// readLine reads a line. It returns when ctx ends too: a read of standard input can't be interrupted, so that one then lasts as long as
+// the process.
+func readLine(ctx context.Context, in *bufio.Reader) (string, error) {
+	type result struct {
+		line string
+		err  error
+	}
+	read := make(chan result, 1)
+	go func() {
+		line, err := in.ReadString('\n')
+		read <- result{line, err}
+	}()
+	select {
+	case r := <-read:
+		return r.line, r.err
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
 }
 
 // or returns the value of a flag, or else asks.
-func (a *asker) or(flag, question string) string {
+func (a *asker) or(ctx context.Context, flag, question string) (string, error) {
 	if flag != "" {
-		return flag
+		return flag, nil
 	}
-	answer, _ := a.line(question)
-	return answer
+	return a.line(ctx, question)
 }
 
 // until calls a step until it works. On a terminal it is called again after a wrong answer; a pipe has no other answers.
@@ -157,7 +183,10 @@ func (a *asker) until(ctx context.Context, step func() error) error {
 	for try := 1; ; try++ {
 		before := a.asked
 		err := step()
-		if err == nil || !a.terminal || a.asked == before || try == mostTries || errors.Is(ctx.Err(), context.Canceled) {
+		if ctx.Err() != nil {
+			return errLeft
+		}
+		if err == nil || !a.terminal || a.asked == before || try == mostTries || errors.Is(err, errLeft) {
 			return err
 		}
 		fmt.Fprintln(a.out, err.Error())

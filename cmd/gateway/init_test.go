@@ -165,3 +165,50 @@ func TestInitReplaces(t *testing.T) {
 		t.Errorf("the check ends with %d: %s", code, out)
 	}
 }
+
+// A user who leaves a question gets no configuration: with Ctrl-D, with Ctrl-C, and by closing the terminal. One signal is enough.
+func TestInitIsLeft(t *testing.T) {
+	t.Run("by the end of a terminal", func(t *testing.T) {
+		p := inPane(t, binary+" init --listen 127.0.0.1:0; echo ENDED $?; ls -A; sleep 600")
+		p.want("a question", func(s string) bool { return strings.Contains(s, "chat):") })
+		p.keys("C-d")
+		if s := p.want("the end", func(s string) bool { return strings.Contains(s, "ENDED") }); !strings.Contains(s, "ENDED 1") || !strings.Contains(s, "again") || strings.Contains(s, "config.yaml") {
+			t.Errorf("the screen is %s", s)
+		}
+	})
+	for name, signal := range map[string]syscall.Signal{"by Ctrl-C": syscall.SIGINT, "by closing the terminal": syscall.SIGHUP} {
+		t.Run(name, func(t *testing.T) {
+			set := command(t, nil, "init", "--listen", "127.0.0.1:0")
+			in, err := set.StdinPipe() // stays open
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = in.Close() })
+			out, err := set.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := set.Start(); err != nil {
+				t.Fatal(err)
+			}
+			for text := make([]byte, 1000); ; {
+				n, err := out.Read(text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if strings.Contains(string(text[:n]), "Token of") {
+					break
+				}
+			}
+			if err := set.Process.Signal(signal); err != nil {
+				t.Fatal(err)
+			}
+			if code := status(t, set.Wait()); code != 1 {
+				t.Errorf("it ended with %d", code)
+			}
+			if left, err := os.ReadDir(set.Dir); err != nil || len(left) != 0 {
+				t.Errorf("left are %v, %v", left, err)
+			}
+		})
+	}
+}

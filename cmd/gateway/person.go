@@ -103,7 +103,7 @@ func (d *deletePersonCmd) Run(ctx context.Context, c *cli) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
-	if !d.Yes && !confirmed(os.Stdin, d.Account) {
+	if !d.Yes && !confirmed(ctx, os.Stdin, d.Account) {
 		return errors.New("nothing was deleted; to delete without this question, add --yes")
 	}
 	sum, err := p.Delete(ctx)
@@ -124,9 +124,9 @@ func (d *deletePersonCmd) Run(ctx context.Context, c *cli) (err error) {
 }
 
 // confirmed asks for a confirmation and reports whether it was given. Without an answer nothing is deleted.
-func confirmed(from io.Reader, account string) bool {
+func confirmed(ctx context.Context, from io.Reader, account string) bool {
 	fmt.Printf("This deletes the messages, facts, files and settings of %s, also in groups, and can't be undone. Delete them? [yes/no] ", account)
-	line, err := bufio.NewReader(io.LimitReader(from, 100)).ReadString('\n')
+	line, err := readLine(ctx, bufio.NewReader(io.LimitReader(from, 100)))
 	fmt.Println()
 	return err == nil && strings.EqualFold(strings.TrimSpace(line), "yes")
 }

@@ -134,7 +134,11 @@ func (s *setup) askWeb(ctx context.Context, i *initCmd, _ *asker) error {
 
 // askBot asks for the token, whose form tells the platform.
 func (s *setup) askBot(ctx context.Context, i *initCmd, ask *asker) error {
-	return s.addBot(ctx, ask.or(i.Token, fmt.Sprintf("Token of your bot on %s (Enter: only the web chat):", botPlatforms())), i.APIURL)
+	token, err := ask.or(ctx, i.Token, fmt.Sprintf("Token of your bot on %s (Enter: only the web chat):", botPlatforms()))
+	if err != nil {
+		return err
+	}
+	return s.addBot(ctx, token, i.APIURL)
 }
 
 // botPlatforms returns the names of the platforms for users.
@@ -201,8 +205,11 @@ func (s *setup) askModel(ctx context.Context, i *initCmd, ask *asker) error {
 				standard = server.base
 			}
 		}
-		answer, _ = ask.line(fmt.Sprintf(question, standard))
-		answer = cmp.Or(answer, standard)
+		given, err := ask.line(ctx, fmt.Sprintf(question, standard))
+		if err != nil {
+			return err
+		}
+		answer = cmp.Or(given, standard)
 	}
 	return s.addModel(ctx, answer, i.ModelName)
 }
@@ -275,10 +282,13 @@ func firstModel(ctx context.Context, base string) (string, error) {
 }
 
 // askCharacter asks who the agent is.
-func (s *setup) askCharacter(_ context.Context, i *initCmd, ask *asker) error {
+func (s *setup) askCharacter(ctx context.Context, i *initCmd, ask *asker) error {
 	name, system := i.Name, i.Character
 	if name == "" && system == "" {
-		answer, _ := ask.line("Name of the agent, and who it is, such as: Ada, a patient teacher (Enter: Parley, a helpful assistant):")
+		answer, err := ask.line(ctx, "Name of the agent, and who it is, such as: Ada, a patient teacher (Enter: Parley, a helpful assistant):")
+		if err != nil {
+			return err
+		}
 		before, who, _ := strings.Cut(answer, ",")
 		if name = strings.TrimSpace(before); who != "" {
 			system = "You are " + name + ", " + strings.TrimSpace(who)
