@@ -248,7 +248,7 @@ func (s *setup) withModel(ctx context.Context, answer, model string) (next setup
 			return next, nil
 		}
 	}
-	return next, errors.New("the provider of this key is unknown; write its name before the key, such as: mistral KEY")
+	return next, errors.New("the provider of this key is unknown; write its name before the key, such as: mistral KEY, or the address of a server with http://")
 }
 
 // maxModels is the maximum size of a list of models, in bytes.
@@ -270,8 +270,11 @@ func firstModel(ctx context.Context, base string) (string, error) {
 	var list struct {
 		Data []struct{ ID string } `json:"data"`
 	}
+	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
+		return "", fmt.Errorf("%s wants a key; set the variable OPENAI_BASE_URL to this address, here and for the gateway, and give the key instead", base)
+	}
 	if err := json.NewDecoder(io.LimitReader(resp.Body, maxModels)).Decode(&list); err != nil || resp.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("%s does not list its models (status %d); check the address, or name the model with --model-name", base, resp.StatusCode)
+		return "", fmt.Errorf("%s does not list its models (status %d); check the address, which usually ends with /v1, or name the model", base, resp.StatusCode)
 	}
 	for _, m := range list.Data {
 		if !strings.Contains(m.ID, "embed") {
