@@ -58,8 +58,8 @@ replicas: ## measure the replies per second of REPLICAS=3 gateways on one Postgr
 recall: ## measure what an embedding model finds: EMBEDDING=text-embedding-3-small, with OPENAI_BASE_URL and OPENAI_API_KEY
 	go run ./bench/recall -model "$(EMBEDDING)"
 
-soak: ## kill or stop the gateway every five seconds under load, for SOAK=3m, and judge what users see; REPLICAS=3 shares PostgreSQL and Redis, which die too; BREAK=lose must fail
-	go run ./sim/soak -for $(or $(SOAK),3m) $(if $(REPLICAS),-replicas $(REPLICAS) -outages) $(if $(BREAK),-break $(BREAK))
+soak: ## kill or stop the gateway every five seconds under load, for SOAK=3m, and judge what users see; REPLICAS=3 shares PostgreSQL and Redis, which die too; RELOAD=10s changes the configuration meanwhile; BREAK=lose must fail
+	go run ./sim/soak -for $(or $(SOAK),3m) $(if $(REPLICAS),-replicas $(REPLICAS) -outages) $(if $(RELOAD),-reload $(RELOAD)) $(if $(BREAK),-break $(BREAK))
 
 seeds: ## play fresh seeds of several gateways with faults in memory, for SEEDS=10m
 	PARLEY_SEEDS_FOR=$(or $(SEEDS),10m) go test ./sim/replicas -run 'TestSeeds$$' -v -count=1 -timeout 0

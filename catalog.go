@@ -175,52 +175,63 @@ func embedding(cfg config.Config) string {
 	return string(cfg.SlotProvider(cfg.Models.Embedding)) + " " + cfg.Models.Embedding.Model
 }
 
-// pluginsFor returns the plugins of the configuration. Add new plugins here. The demo model gets no evaluation or
-// reflection, which would only cost time.
-func pluginsFor(cfg config.Config, env Env, store storage.Store, meter *quota.Meter, models llm.Models) ([]action.Plugin, error) {
-	isDemo := cfg.LargeProvider() == config.ProviderDemo
-	plugins := []action.Plugin{essentials.New(essentials.Deps{
-		Store: store, ImageGenerator: models.ImageGenerator, Reflection: cfg.Agent.Reflection && !isDemo, Evaluation: !isDemo, Log: env.Log,
-		Zone: cfg.Initiative.Zone(), FactScope: essentials.FactScope(cfg.Agent.FactScope), FactLife: time.Duration(cfg.Agent.FactDays) * 24 * time.Hour,
-	})}
+// addConfigured adds the plugins of the configuration. Add new plugins here. The demo model gets no evaluation or
+// reflection, which would only cost time. The first argument of add names everything that the plugin is made from.
+func (b *pluginBuilder) addConfigured(cfg config.Config, store storage.Store, meter *quota.Meter, models llm.Models) error {
+	env, isDemo := b.env, cfg.LargeProvider() == config.ProviderDemo
+	metered := modelInputs(cfg)
+	b.add("essentials", inputs{metered, cfg.Agent.Reflection, cfg.Initiative, cfg.Agent.FactScope, cfg.Agent.FactDays}, func() (action.Plugin, error) {
+		return essentials.New(essentials.Deps{
+			Store: store, ImageGenerator: models.ImageGenerator, Reflection: cfg.Agent.Reflection && !isDemo, Evaluation: !isDemo, Log: env.Log,
+			Zone: cfg.Initiative.Zone(), FactScope: essentials.FactScope(cfg.Agent.FactScope), FactLife: time.Duration(cfg.Agent.FactDays) * 24 * time.Hour,
+		}), nil
+	})
 	asker := recall.NewAsker(models.Embedder, env.Log)
-	plugins = append(plugins, knowledge.New(knowledgeOf(cfg, env, store, models, asker)))
+	searched := inputs{metered, cfg.Agent.Recall, cfg.Agent.RecallBackfill, cfg.Agent.Documents, cfg.Agent.Knowledge, cfg.Agent.KnowledgeRoots, cfg.Files} // of both, because they share the asker
+	b.add("knowledge", searched, func() (action.Plugin, error) {
+		return knowledge.New(knowledgeOf(cfg, env, store, models, asker)), nil
+	})
 	if cfg.Agent.Recall != config.RecallOff {
-		d := recallOf(cfg, env, store, models)
-		d.Asker = asker
-		plugins = append(plugins, recall.New(d))
+		b.add("recall", searched, func() (action.Plugin, error) {
+			d := recallOf(cfg, env, store, models)
+			d.Asker = asker
+			return recall.New(d), nil
+		})
 	}
 	if cfg.Initiative.Reminders {
-		plugins = append(plugins, remind.New(remind.Options{
-			Store: store, Zone: cfg.Initiative.Zone(), Quiet: cfg.Initiative.Quiet(), Count: countReminder(meter), Log: env.Log,
-		}))
+		b.add("remind", inputs{metered, cfg.Initiative}, func() (action.Plugin, error) {
+			return remind.New(remind.Options{
+				Store: store, Zone: cfg.Initiative.Zone(), Quiet: cfg.Initiative.Quiet(), Count: countReminder(meter), Log: env.Log,
+			}), nil
+		})
 	}
 	if isDemo {
-		plugins = append(plugins, demoplugin.New(rand.IntN))
+		b.add("demo", nil, func() (action.Plugin, error) { return demoplugin.New(rand.IntN), nil })
 	}
 	if p := cfg.Plugins.Player; p.On() {
-		music, err := player.New(player.Options{Folder: p.Folder, URLs: p.URLs, Dial: env.Dial})
-		if err != nil {
-			return nil, err
-		}
-		plugins = append(plugins, music)
+		b.add("player", inputs{p}, func() (action.Plugin, error) {
+			return player.New(player.Options{Folder: p.Folder, URLs: p.URLs, Dial: env.Dial})
+		})
 	}
 	if w := cfg.Plugins.Web; w.Fetch || w.Search.Provider != "" {
-		plugins = append(plugins, webtools.New(webtools.Options{
-			Parser: env.Parser, Fetch: w.Fetch, Search: webtools.Search{Provider: string(w.Search.Provider), URL: w.Search.URL, Key: w.Search.Key.Reveal()},
-			Available: settings.Users(w.Who, nil), Dial: env.Dial,
-		}))
+		b.add("web", inputs{w}, func() (action.Plugin, error) {
+			return webtools.New(webtools.Options{
+				Parser: env.Parser, Fetch: w.Fetch, Search: webtools.Search{Provider: string(w.Search.Provider), URL: w.Search.URL, Key: w.Search.Key.Reveal()},
+				Available: settings.Users(w.Who, nil), Dial: env.Dial,
+			}), nil
+		})
 	}
 	if len(cfg.Tools) > 0 {
-		plugins = append(plugins, webhook.New(webhooks(cfg), webhook.Dialer(env.Dial)))
+		b.add("webhook", inputs{cfg.Tools}, func() (action.Plugin, error) { return webhook.New(webhooks(cfg), webhook.Dialer(env.Dial)), nil })
 	}
 	if len(cfg.MCP) > 0 {
-		key, _ := oauth.ParseKey(cfg.Secrets.Key.Reveal()) // the configuration was checked: it is there if a server needs it
-		plugins = append(plugins, mcp.New(mcp.Options{
-			Servers: mcpServers(cfg), Key: key, XML: asksForm(cfg, env), Reserved: commandNames(), Dial: env.Dial, Log: env.Log,
-		}))
+		xml := asksForm(cfg, env)
+		b.add(mcp.Name, inputs{cfg.MCP, cfg.Secrets, xml}, func() (action.Plugin, error) {
+			key, _ := oauth.ParseKey(cfg.Secrets.Key.Reveal()) // the configuration was checked: it is there if a server needs it
+			return mcp.New(mcp.Options{Servers: mcpServers(cfg), Key: key, XML: xml, Reserved: commandNames(), Dial: env.Dial, Log: env.Log}), nil
+		})
 	}
-	return plugins, nil
+	return b.err
 }
 
 // countReminder returns a function that counts a reminder towards the daily limits of messages, and returns when it may

@@ -163,12 +163,12 @@ func oneLine(text string) string {
 // complaints about that are not logged.
 func checkAgent(cfg config.Config, env Env) (string, error) {
 	env.Log = slog.New(slog.DiscardHandler)
-	plugins, err := allPlugins(cfg, env, nil, nil, llm.Models{})
-	if err != nil {
+	b := &pluginBuilder{env: env} // without a store, as it runs nothing
+	if err := errors.Join(b.addConfigured(cfg, nil, nil, llm.Models{}), b.addProgram()); err != nil {
 		return "", err
 	}
 	agent := settings.Agent(cfg)
-	completed, err := prompt.CheckTemplates(plugins, agent.Templates)
+	completed, err := prompt.CheckTemplates(b.plugins(cfg.Agent.Type), agent.Templates)
 	if err != nil {
 		return "", settings.InPlace(cfg, err)
 	}

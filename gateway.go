@@ -15,7 +15,9 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"parley/config"
 	"parley/connectors"
@@ -23,29 +25,26 @@ import (
 	"parley/connectors/web/identity"
 	"parley/core"
 	"parley/core/chat"
-	"parley/core/event"
-	"parley/core/quota"
-	"parley/core/schedule"
 	"parley/core/storage"
 	"parley/internal/local"
-	"parley/internal/schema"
 	"parley/internal/settings"
-	"parley/plugins/tasks"
 	webtools "parley/plugins/web"
 )
 
-// Gateway is one gateway process. New fills it; it does not change afterwards, except in the parts that have their own
-// locks.
+// Gateway is one gateway process. New fills it; afterwards Reload changes now and broken, and nothing else changes except in
+// the parts that have their own locks.
 type Gateway struct {
-	cfg        config.Config
+	cfg        config.Config // of the start
 	env        Env
 	owner      string // a name of this process, unique among all processes
 	backends   backends
 	runtime    *core.Runtime
-	models     *models
+	open       core.Opener
+	web        *web.Web
+	now        atomic.Pointer[edition]
+	reloading  sync.Mutex     // held by Reload
+	broken     atomic.Bool    // the configuration that was read last is invalid
 	pages      webtools.Pages // fetches pages that messages link to
-	meter      *quota.Meter
-	tasks      *tasks.Tasks
 	connectors []connectors.Connector
 	limited    []func() string // what works with limits, and why; see [connectors.Limited]
 	bots       bool            // at least one chat platform is enabled
@@ -67,47 +66,28 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 	}
 	// From here on, conversation ids in the log are hashed.
 	g.env.Log = g.backends.log
+	g.setLevel(cfg)
 	defer func() {
 		if err != nil {
 			g.backends.close()
 		}
 	}()
-	g.models = newModels(cfg, g.env)
-	emit := func(e event.Event) { g.runtime.Emit(e) } // g.runtime is set below; no model is called before Run
-	g.meter = quota.NewMeter(settings.DayLimits(cfg), g.backends.store, g.env.Log)
-	g.models.Models = g.meter.Models(event.Models(g.models.Models, emit), tariffs(cfg, g.models.Models)) // everything from here on gets models whose calls are counted
-	g.models.Embedder = observed(g.models.Embedder, emit)
-	g.backends.closers = append(g.backends.closers, g.models.close)
-	agent := settings.Agent(cfg)
-	for _, w := range cfg.Warnings {
-		g.env.Log.Warn("part of the configuration has no effect", "what", w)
-	}
-	if g.tasks, err = newTasks(cfg, g.env, g.backends.store); err != nil {
-		return nil, err
-	}
-	plugins, err := allPlugins(cfg, g.env, g.backends.store, g.meter, g.models.Models, g.tasks.Plugin())
+	first, err := g.newEdition(cfg, nil)
 	if err != nil {
 		return nil, err
 	}
-	hold := restoredHold{memo: g.backends.memo, log: g.env.Log, tell: func(ctx context.Context, key, text string) error { return g.runtime.TellOwners(ctx, key, text) }}
-	plugins = hold.wrap(plugins)
-	open, err := g.addPlatforms()
-	if err != nil {
+	g.now.Store(first)
+	g.backends.closers = append(g.backends.closers, func() error { return g.now.Load().models.close() })
+	if g.open, err = g.addPlatforms(); err != nil {
 		return nil, err
 	}
-	g.runtime, err = core.New(core.Config{
-		Agent: agent, Owner: g.owner, Store: g.backends.store, Tracker: g.backends.tracker, Bus: g.backends.bus,
-		Models: g.models.Models, Meter: g.meter, Spenders: settings.Spenders(cfg), Parallel: cfg.Limits.Parallel, Total: cfg.Limits.ParallelTotal, Plugins: plugins, Observers: g.env.Observers, Schema: schema.Compile, Open: open, About: about(g),
-		Reader: g.reader(), ReadLinks: cfg.Agent.ReadLinks, Generation: generation(cfg.Agent), Turns: turns(cfg), Access: settings.Access(cfg), Approval: settings.Approval(cfg), Recall: settings.Recall(cfg),
-		Retention: schedule.Retention(cfg.Retention), Grace: cfg.Shutdown.Grace, Log: g.env.Log, Pseudonym: g.pseudonym,
-	})
-	if err != nil {
+	if g.runtime, err = core.New(g.runtimeConfig(first)); err != nil {
 		return nil, settings.InPlace(cfg, err)
 	}
-	if err = g.initPlugins(plugins); err != nil {
+	if err = g.initPlugins(first); err != nil {
 		return nil, err
 	}
-	return g, g.addWeb(agent)
+	return g, g.addWeb(first)
 }
 
 // addPlatforms creates the enabled connectors, and returns an opener for their conversations. Each connector gets a
@@ -160,7 +140,7 @@ func (g *Gateway) addPlatforms() (core.Opener, error) {
 }
 
 // addWeb listens and creates the web chat, and announces the address to commands on this machine.
-func (g *Gateway) addWeb(agent chat.Agent) error {
+func (g *Gateway) addWeb(e *edition) error {
 	l, err := listen(g.cfg, g.env)
 	if err != nil {
 		return err
@@ -176,22 +156,14 @@ func (g *Gateway) addWeb(agent chat.Agent) error {
 		g.env.Log.Warn("can't publish this gateway's address; gateway pair won't find it", "err", err)
 	}
 	g.backends.closers = append(g.backends.closers, func() error { return local.Withdraw(g.cfg) })
-	site, err := accounts(g.cfg.Web.Accounts)
-	if err != nil {
-		return err
-	}
-	var drained <-chan struct{}
+	o := g.webOptions(e)
 	if !several(g.cfg) {
-		drained = g.runtime.Drained()
+		o.Drained = g.runtime.Drained()
 	}
-	g.connectors = append(g.connectors, web.New(web.Options{
-		Drained: drained, Site: site, RequireIdentity: g.cfg.Web.RequireIdentity, ClaimUntil: g.cfg.Web.ClaimTime(),
-		Reasoning: g.cfg.Web.Reasoning || !g.cfg.Web.Public,
-		Listener:  l, Public: g.cfg.Web.Public, Agent: agent, Answers: g.runtime, Store: g.backends.store, Origins: append(g.cfg.Web.TLS.Origins(), g.cfg.Web.Origins...), Secure: certificates,
-		Proxies: g.cfg.Web.TrustedProxies, Limits: web.Limits(g.cfg.Web.Limits), Ready: g.backends.ready, Limited: limits(append(g.limited, g.backends.limited)), Log: g.env.Log,
-		Memo: g.backends.memo, Zone: g.cfg.Limits.Zone(), Local: local.Handler(keptStore{g.backends.store, g.backends.memo}, g.runtime), LocalToken: token, Setup: g.env.Setup,
-		Refuse: g.reader().Refuse, Accept: g.reader().Accept(), Thumbnail: g.env.thumbnails(), Suggestions: suggestions(g.cfg), Hooks: g.tasks, Agents: g.tasks,
-	}))
+	o.Listener, o.LocalToken, o.Secure = l, token, certificates
+	o.Local = local.Handler(keptStore{g.backends.store, g.backends.memo}, reloadable{g.runtime, g})
+	g.web = web.New(o)
+	g.connectors = append(g.connectors, g.web)
 	return nil
 }
 
@@ -208,6 +180,28 @@ func accounts(a config.Accounts) (*identity.Site, error) {
 	}
 	return site, nil
 }
+
+// webOptions returns the options of the web chat that follow from e.
+func (g *Gateway) webOptions(e *edition) web.Options {
+	c, reader := e.cfg.Web, g.reader(e)
+	return web.Options{
+		Site: e.site, RequireIdentity: c.RequireIdentity, ClaimUntil: c.ClaimTime(),
+		Reasoning: c.Reasoning || !c.Public, Public: c.Public, Agent: settings.Agent(e.cfg), Answers: g.runtime, Store: g.backends.store, Origins: append(c.TLS.Origins(), c.Origins...),
+		Proxies: c.TrustedProxies, Limits: web.Limits(c.Limits), Ready: g.backends.ready,
+		Limited: limits(append(slices.Clone(g.limited), g.backends.limited, g.brokenText)), Log: g.env.Log,
+		Memo: g.backends.memo, Zone: e.cfg.Limits.Zone(),
+		Refuse: reader.Refuse, Accept: reader.Accept(), Thumbnail: g.env.thumbnails(), Suggestions: suggestions(e.cfg), Hooks: e.tasks, Agents: e.tasks, Setup: g.env.Setup,
+	}
+}
+
+// reloadable is the runtime of a gateway that can be reloaded, for commands.
+type reloadable struct {
+	*core.Runtime
+	gateway *Gateway
+}
+
+// Reload implements [local.Runtime].
+func (r reloadable) Reload(ctx context.Context) ([]string, error) { return r.gateway.Reload(ctx) }
 
 // keptStore joins a store with the values that are stored in it under names, as the commands need both.
 type keptStore struct {
@@ -229,7 +223,7 @@ func owner() string {
 func (g *Gateway) Addr() net.Addr { return g.addr }
 
 // Model returns the name of the model that answers.
-func (g *Gateway) Model() string { return g.models.name }
+func (g *Gateway) Model() string { return g.now.Load().models.name }
 
 // Say sends a message of the agent, on its own initiative. It returns when the message is stored: it is sent once, also after a
 // restart, and not while an answer is written in the same room. See [core.Runtime.Say] for its errors.
@@ -277,7 +271,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	counting, stopCounting := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopCounting()
 	var meter sync.WaitGroup
-	meter.Go(func() { g.meter.Run(counting) })
+	meter.Go(func() { g.now.Load().meter.Run(counting) }) // those of later configurations count into the same
 
 	err := g.watch(ctx, failed)
 	stopIntake()

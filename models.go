@@ -302,8 +302,8 @@ func parameters(p config.Parameters) providers.Parameters {
 // reader returns the reader of attachments. Images are shown to models with vision; for later questions, and for models
 // without vision, a model describes them. That is models.vision, or else the first answering model with vision that is no
 // agent.
-func (g *Gateway) reader() *media.Reader {
-	m := g.models.Models
+func (g *Gateway) reader(e *edition) *media.Reader {
+	m := e.models.Models
 	sees := slices.IndexFunc(m.Answering(), func(n llm.Named) bool { return n.Vision })
 	describes := slices.IndexFunc(m.Answering(), func(n llm.Named) bool { return n.Vision && !n.Agent })
 	if m.Vision == nil && describes >= 0 {

@@ -25,6 +25,10 @@ import (
 // are optional; the zero value is that of a program without parts of its own.
 type Env struct {
 	Log *slog.Logger // nil logs nothing
+	// Level, if set, is the level of Log: the gateway sets it to log.level, also after a reload.
+	Level *slog.LevelVar
+	// Load reads the configuration again, for [Gateway.Reload]. Nil: it can't be reloaded.
+	Load func() (config.Config, error)
 
 	// Plugins are added to those of the configuration. A name that is used twice is an error.
 	Plugins []action.Plugin

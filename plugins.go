@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -14,7 +15,6 @@ import (
 	"parley/core/event"
 	"parley/core/llm"
 	"parley/core/prompt"
-	"parley/core/quota"
 	"parley/core/storage"
 	"parley/core/text"
 	"parley/internal/settings"
@@ -24,18 +24,66 @@ import (
 // initLimit bounds the time for all plugins together to start: the start of the gateway waits for them.
 const initLimit = 30 * time.Second
 
-// allPlugins returns the plugins of the configuration, more, and those of the program, in this order. Without a store
-// it is for checks, which run nothing.
-func allPlugins(cfg config.Config, env Env, store storage.Store, meter *quota.Meter, models llm.Models, more ...action.Plugin) ([]action.Plugin, error) {
-	plugins, err := pluginsFor(cfg, env, store, meter, models)
-	if err != nil {
-		return nil, err
+// inputs are the values that a plugin is made from. A plugin whose inputs a reload does not change stays the same.
+type inputs []any
+
+// equal reports whether two lists of inputs are the same.
+func equal(a, b inputs) bool { return reflect.DeepEqual(a, b) }
+
+// madePlugin is a plugin with its inputs.
+type madePlugin struct {
+	action.Plugin
+	from inputs
+}
+
+// pluginBuilder collects the plugins of a configuration. It takes those that stay the same from an earlier one.
+type pluginBuilder struct {
+	env    Env
+	before []madePlugin // of the earlier configuration; may be empty
+	all    []madePlugin
+	err    error // of the first plugin that can't be made
+}
+
+// add adds the plugin of a name. It calls build only if there was none with these inputs before.
+func (b *pluginBuilder) add(name string, from inputs, build func() (action.Plugin, error)) {
+	i := slices.IndexFunc(b.before, func(m madePlugin) bool { return m.Name == name })
+	if i >= 0 && equal(b.before[i].from, from) {
+		b.all = append(b.all, b.before[i])
+		return
 	}
-	plugins = slices.Concat(plugins, more, env.Plugins)
-	for i, p := range plugins {
-		plugins[i] = p.For(cfg.Agent.Type)
+	p, err := build()
+	if err != nil && b.err == nil {
+		b.err = err
 	}
-	return plugins, checkNames("plugin", plugins, func(p action.Plugin) string { return p.Name }, "")
+	b.all = append(b.all, madePlugin{p, from})
+}
+
+// same reports whether a plugin is one of the earlier configuration.
+func (b *pluginBuilder) same(name string) bool {
+	named := func(m madePlugin) bool { return m.Name == name }
+	i, k := slices.IndexFunc(b.before, named), slices.IndexFunc(b.all, named)
+	return i >= 0 && k >= 0 && equal(b.before[i].from, b.all[k].from)
+}
+
+// addProgram adds the plugins of the embedding program, which always stay the same, and checks the names of all.
+func (b *pluginBuilder) addProgram() error {
+	for _, p := range b.env.Plugins {
+		b.all = append(b.all, madePlugin{Plugin: p})
+	}
+	return checkNames("plugin", b.all, func(p madePlugin) string { return p.Name }, "")
+}
+
+// plugins returns all as an agent of a type uses them.
+func (b *pluginBuilder) plugins(agentType string) (all []action.Plugin) {
+	for _, p := range b.all {
+		all = append(all, p.For(agentType))
+	}
+	return all
+}
+
+// modelInputs returns the values that metered models are made from.
+func modelInputs(cfg config.Config) inputs {
+	return inputs{cfg.Models, cfg.Providers, cfg.Limits, cfg.Web.Public, cfg.Agent.Generation}
 }
 
 // asksForm reports whether models answer in the form of tags: because the configuration says so, or because a template asks for it.
@@ -47,16 +95,16 @@ func asksForm(cfg config.Config, env Env) bool {
 	return cfg.Agent.Generation == config.GenerateXML || prompt.AsksForm(plugins, settings.Agent(cfg).Templates)
 }
 
-// initPlugins calls Init of each plugin that has one, in order. The first error ends the start of the gateway.
-func (g *Gateway) initPlugins(plugins []action.Plugin) error {
+// initPlugins calls Init of each new plugin that has one, in order. The first error ends the start of the gateway, or the reload.
+func (g *Gateway) initPlugins(e *edition) error {
 	ctx, cancel := context.WithTimeout(context.Background(), initLimit)
 	defer cancel()
-	for _, p := range plugins {
-		if p.Init == nil {
+	for _, p := range e.plugins.all {
+		if p.Init == nil || e.plugins.same(p.Name) {
 			continue
 		}
 		err := p.Init(ctx, action.Services{
-			Log: g.env.Log.With("plugin", p.Name), State: pluginState{g.backends.memo, p.Name}, Models: g.models.Models,
+			Log: g.env.Log.With("plugin", p.Name), State: pluginState{g.backends.memo, p.Name}, Models: e.models.Models,
 			Say: g.runtime.Say, TellOwners: g.runtime.TellOwners, Task: func(ctx context.Context, t chat.Task) (chat.Accepted, error) { return g.runtime.ProcessMessage(ctx, t) }, Update: g.runtime.Update,
 		})
 		if err != nil {

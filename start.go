@@ -162,9 +162,10 @@ func readiness(store stores.Store) func(context.Context) error {
 }
 
 // about returns the data about this gateway for commands such as /model and /status.
-func about(g *Gateway) programs.Program {
-	a := programs.Program{Version: version.Current().Short(), Models: []programs.Model{{Work: "answers", Name: g.models.name}}}
-	for _, s := range slotsOf(&g.cfg.Models, &g.models.Models) {
+func (g *Gateway) about(e *edition) programs.Program {
+	a := programs.Program{Version: version.Current().Short(), Models: []programs.Model{{Work: "answers", Name: e.models.name}}}
+	cfg, models := e.cfg.Models, e.models.Models
+	for _, s := range slotsOf(&cfg, &models) {
 		if s.config.Model != "" {
 			a.Models = append(a.Models, programs.Model{Work: s.task, Name: s.config.Model})
 		}

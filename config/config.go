@@ -32,7 +32,7 @@ type Config struct {
 	// The models.
 	Models Models `yaml:"models"`
 	// The chat platforms. Each is enabled by its token.
-	Connectors Connectors `yaml:"connectors"`
+	Connectors Connectors `yaml:"connectors" restart:"true"`
 	// The web chat and its API.
 	Web Web `yaml:"web"`
 	// Who the agent is. See docs/character.md.
@@ -86,16 +86,16 @@ type Config struct {
 	Approvals Approvals `yaml:"approvals"`
 	// Where conversations are stored. sqlite: and a path, relative to the working directory = in a file.
 	// postgres://USER:PASSWORD@HOST/DATABASE = in PostgreSQL 14 or later, which several gateways can share if shared is redis://.
-	Store DSN `yaml:"store" default:"sqlite:parley.db"`
+	Store DSN `yaml:"store" default:"sqlite:parley.db" restart:"true"`
 	// How many days data is kept, unless users delete it earlier. Usage is kept for 31 days, and facts as long as agent.fact_days says.
 	Retention Retention `yaml:"retention"`
 	// Where turns and request budgets are kept. inmem: = in memory. redis://HOST:6379 = in Redis; redis+sentinel://HOST:26379?master_name=NAME =
 	// behind Sentinel; redis+cluster://HOST:6379?addr=HOST2:6379 = a cluster; rediss instead of redis = with TLS.
-	Shared DSN `yaml:"shared" default:"${env:REDIS_URL:-inmem:}"`
+	Shared DSN `yaml:"shared" default:"${env:REDIS_URL:-inmem:}" restart:"true"`
 	// A name for the gateways that share one store and one Redis. It begins all their keys. Empty = the id of the store.
-	Cluster string `yaml:"cluster" default:""`
+	Cluster string `yaml:"cluster" default:"" restart:"true"`
 	// Shutdown.
-	Shutdown Shutdown `yaml:"shutdown"`
+	Shutdown Shutdown `yaml:"shutdown" restart:"true"`
 	// Logging.
 	Log Log `yaml:"log"`
 
@@ -103,6 +103,8 @@ type Config struct {
 	Warnings []string `yaml:"-"`
 	// Places are the positions of the agent's templates in their files, by name.
 	Places map[string]string `yaml:"-"`
+	// Files are the files that it was read from, besides its own: the character file, and those of ${file:PATH}.
+	Files []string `yaml:"-"`
 }
 
 // Retention is the number of days that data is kept.
@@ -292,7 +294,7 @@ type Quota struct {
 type Web struct {
 	// The host and port to listen on. Only this machine can reach 127.0.0.1.
 	// Any other address needs public: true, at least one origin, web.limits and daily limits.
-	Listen string `yaml:"listen" default:"127.0.0.1:8080"`
+	Listen string `yaml:"listen" default:"127.0.0.1:8080" restart:"true"`
 	// true = anyone can reach the web chat, at your expense.
 	Public bool `yaml:"public"`
 	// true = visitors can also read the reasoning of models with thinking: full, although anyone can reach the web chat.
@@ -300,7 +302,7 @@ type Web struct {
 	// The sites that can embed the chat, such as ["https://www.example.org"], without a trailing slash.
 	Origins []string `yaml:"origins"`
 	// Certificates, if the gateway serves https itself, and not a reverse proxy.
-	TLS WebTLS `yaml:"tls"`
+	TLS WebTLS `yaml:"tls" restart:"true"`
 	// Your reverse proxies, such as ["10.0.0.0/8"]. X-Forwarded-For is only trusted from them.
 	TrustedProxies []netip.Prefix `yaml:"trusted_proxies"`
 	// Rate limits per visitor. 0 = no limit.
@@ -419,5 +421,5 @@ type Log struct {
 	// The minimum level: debug, info, warn or error.
 	Level LogLevel `yaml:"level" default:"info"`
 	// text, json, or auto = text on a terminal and json elsewhere.
-	Format LogFormat `yaml:"format" default:"auto"`
+	Format LogFormat `yaml:"format" default:"auto" restart:"true"`
 }

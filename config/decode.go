@@ -155,6 +155,7 @@ func free(n *node) any {
 type entry struct {
 	key, fallback string
 	value         reflect.Value
+	restart       bool // a change needs a restart
 }
 
 // entries returns the keys of a section, in order. Embedded structs are part of their section.
@@ -172,7 +173,7 @@ func entries(section reflect.Value) (all []entry) {
 		if key := field.Tag.Get("yaml"); field.Anonymous {
 			all = append(all, entries(section.Field(i))...)
 		} else if key != "-" {
-			all = append(all, entry{key, field.Tag.Get("default"), section.Field(i)})
+			all = append(all, entry{key, field.Tag.Get("default"), section.Field(i), field.Tag.Get("restart") != ""})
 		}
 	}
 	return all
@@ -180,7 +181,7 @@ func entries(section reflect.Value) (all []entry) {
 
 func entriesOf(described []sections.Section) (all []entry) {
 	for _, s := range described {
-		all = append(all, entry{s.Name, "", reflect.ValueOf(s.Values).Elem()})
+		all = append(all, entry{key: s.Name, value: reflect.ValueOf(s.Values).Elem()})
 	}
 	return all
 }

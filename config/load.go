@@ -58,6 +58,10 @@ func build(name string, root *node, refs resolver, platforms []sections.Section)
 	}
 	c.Places = d.places(c.Agent.Templates)
 	var left []string
+	c.Files = *refs.opened
+	if d.character != "" {
+		c.Files = append(c.Files, d.character)
+	}
 	c.Agent.Sources = d.sources(name, c.Agent)
 	c.Agent.Documents, left = c.Agent.Sources.Read(nil)
 	c.Warnings = append(c.Warnings, left...)

@@ -138,6 +138,9 @@ func complete(schema *jsonschema.Schema, of reflect.Value) {
 	for _, e := range entries(of) {
 		property, _ := schema.Properties.Get(e.key)
 		of := e.value.Type()
+		if e.restart {
+			property.Description += " A change needs a restart."
+		}
 		form := Connectors(catalog).formOf(of)
 		switch {
 		case of.Kind() == reflect.Map, of == reflect.TypeFor[Object]():

@@ -15,35 +15,28 @@ package core
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
-	"parley/core/access"
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/event"
-	"parley/core/intake"
-	"parley/core/prompt"
-	"parley/core/relay"
 	"parley/core/schedule"
-	"parley/internal/contain"
 )
 
 // Runtime answers messages. Its methods are safe for concurrent use.
 type Runtime struct {
-	cfg       Config
-	hub       *event.Hub
-	live      *relay.Registry
-	lanes     *schedule.Lanes
-	counters  *schedule.Counters
+	*lasting
 	watchdog  *schedule.Watchdog
 	scheduler *schedule.Scheduler
-	composer  *prompt.Composer
-	pairing   *access.Pairing
-	notices   *intake.Notices
-	intake    *intake.Intake
-	changes   *intake.Changes
+	all       *generations
+
+	// The fields below are guarded by the mutex of all.
+	work      func(func())      // runs a goroutine that Run waits for; nil before Run and at its end
+	life      context.Context   // of background work, while work is set
+	templates map[string]string // see SetTemplates
 }
 
 // ProcessMessage is the entry point of the core: connectors call it with every event of their platform. It returns when
@@ -56,50 +49,40 @@ func (rt *Runtime) ProcessMessage(ctx context.Context, in chat.Inbound) (chat.Ac
 	if rt.lanes.Closed() {
 		return chat.Accepted{}, chat.ErrShutdown
 	}
-	return rt.intake.Process(ctx, in)
+	return rt.all.now.Load().inbox.intake.Process(ctx, in)
 }
 
 // Run adopts the runs of an earlier process, and answers until ctx is done. Then it starts nothing new, lets runs end
 // within the grace, cancels the others with [chat.ErrShutdown] (they are adopted at the next start), and returns when
 // no room is served any more and every context given to Watch is done. It is called once, and always returns nil.
 func (rt *Runtime) Run(ctx context.Context) error {
+	first := rt.all.now.Load().cfg // its store, log and grace stay
 	defer rt.hub.Listen()()
 	var work sync.WaitGroup // besides the rooms
 	defer work.Wait()
-	work.Go(func() { schedule.Upkeep(ctx, rt.cfg.Store, rt.cfg.Retention, rt.cfg.Log) })
+	work.Go(func() {
+		schedule.Upkeep(ctx, first.Store, func() schedule.Retention { return rt.all.now.Load().cfg.Retention }, first.Log)
+	})
 	work.Go(func() { rt.watchdog.Run(ctx) })
-	for _, p := range rt.cfg.Plugins {
-		if p.Work != nil {
-			work.Go(func() { rt.background(ctx, p) })
-		}
-	}
-	rt.scheduler.Run(ctx, rt.cfg.Grace, func() {
+	rt.begin(ctx, work.Go)
+	defer rt.end()
+	rt.scheduler.Run(ctx, first.Grace, func() {
 		rt.live.Wait()
 		rt.waitProviders()
 	})
 	if left := rt.Counts().String(); left != "" {
-		rt.cfg.Log.Info("turns skipped optional steps, or waited, since the start", "what", left)
+		first.Log.Info("turns skipped optional steps, or waited, since the start", "what", left)
 	}
 	return nil
-}
-
-// background runs the background work of a plugin. A panic in it stops this plugin's work, and nothing else.
-func (rt *Runtime) background(ctx context.Context, p action.Plugin) {
-	err := contain.Call("the background work", func() error {
-		p.Work(ctx)
-		return nil
-	})
-	if err != nil {
-		rt.cfg.Log.Error("a plugin's background work panicked; it stays stopped until the next start", "plugin", p.Name, "err", err)
-	}
 }
 
 // waitProviders waits for overdue providers, but not long: foreign code can't be ended.
 func (rt *Runtime) waitProviders() {
 	ctx, cancel := context.WithTimeout(context.Background(), providersTimeout)
 	defer cancel()
-	if rt.composer.Wait(ctx) != nil {
-		rt.cfg.Log.Warn("a provider did not return in time and is left running")
+	g := rt.all.now.Load()
+	if g.turns.Preparer.Composer.Wait(ctx) != nil {
+		g.cfg.Log.Warn("a provider did not return in time and is left running")
 	}
 }
 
@@ -115,7 +98,7 @@ func (rt *Runtime) Drained() <-chan struct{} { return rt.lanes.Drained() }
 // with [chat.ErrNotFound] if the room is unknown, and with [chat.ErrUnreached] if no message ever came from there;
 // after any other error n must be sent again, with its key.
 func (rt *Runtime) Say(ctx context.Context, n chat.Notice) (chat.Accepted, error) {
-	return rt.notices.Say(ctx, n)
+	return rt.all.now.Load().inbox.notices.Say(ctx, n)
 }
 
 // Update is [Runtime.ProcessMessage] for a task that speaks, whose message can exist already: then its text is replaced in
@@ -125,7 +108,7 @@ func (rt *Runtime) Update(ctx context.Context, t chat.Task) (chat.Accepted, erro
 	if err != nil || !acc.Duplicate {
 		return acc, err
 	}
-	below, err := rt.changes.AmendMessage(ctx, t.Message(), func(was string) (string, bool) { return t.Text, was != t.Text })
+	below, err := rt.all.now.Load().inbox.changes.AmendMessage(ctx, t.Message(), func(was string) (string, bool) { return t.Text, was != t.Text })
 	if err != nil || !below {
 		return acc, err
 	}
@@ -136,7 +119,7 @@ func (rt *Runtime) Update(ctx context.Context, t chat.Task) (chat.Accepted, erro
 // Known reports whether the message id was accepted before. It costs one read, and fails with the error of the store.
 // Connectors that catch up after a pause call it before they fetch the content of a message.
 func (rt *Runtime) Known(ctx context.Context, id chat.MemoryID) (bool, error) {
-	return rt.intake.Known(ctx, id)
+	return rt.all.now.Load().inbox.intake.Known(ctx, id)
 }
 
 // Watch returns the answer of a run, on any replica, to be followed until it has ended. It fails with the errors of
@@ -152,30 +135,44 @@ func (rt *Runtime) RetryRun(ctx context.Context, id chat.RunID) error {
 
 // OwnerCode returns the code that makes its sender the owner of a new bot. It is empty if there is an owner, or the configuration names one.
 // It fails with the error of the store.
-func (rt *Runtime) OwnerCode(ctx context.Context) (string, error) { return rt.pairing.OwnerCode(ctx) }
+func (rt *Runtime) OwnerCode(ctx context.Context) (string, error) {
+	return rt.all.now.Load().inbox.pairing.OwnerCode(ctx)
+}
 
 // Approve gives access to the user with this code, and notifies them. It fails with [chat.ErrNotFound] if the code is
 // unknown or has expired, and with the error of the store.
 func (rt *Runtime) Approve(ctx context.Context, code string) (chat.Person, error) {
-	return rt.pairing.Approve(ctx, code)
+	return rt.all.now.Load().inbox.pairing.Approve(ctx, code)
 }
 
 // TellOwners sends a text to the owners in their direct chats, as far as these are known, once for each key. It fails with the error of the
 // store.
 func (rt *Runtime) TellOwners(ctx context.Context, key, text string) error {
-	return rt.pairing.TellOwners(ctx, key, text)
+	return rt.all.now.Load().inbox.pairing.TellOwners(ctx, key, text)
 }
 
 // SetTemplates replaces templates of the character, by name, while the gateway runs. Other templates stay; one without
 // a text falls back to the plugins' and the built-in ones. It fails with a [*prompt.TemplateError] and changes nothing
-// if any of them is invalid. Prompts in progress keep their templates. Safe for concurrent use.
+// if any of them is invalid. Prompts in progress keep their templates, and [Runtime.Reload] keeps the changes. Safe for
+// concurrent use.
 func (rt *Runtime) SetTemplates(texts map[string]string) error {
-	return rt.composer.SetTemplates(texts)
+	rt.all.mu.Lock()
+	defer rt.all.mu.Unlock()
+	if err := rt.all.now.Load().turns.Preparer.Composer.SetTemplates(texts); err != nil {
+		return err
+	}
+	if rt.templates == nil {
+		rt.templates = map[string]string{}
+	}
+	maps.Copy(rt.templates, texts)
+	return nil
 }
 
 // Templates returns the templates of the character, by name, with the changes of [Runtime.SetTemplates], without those
 // of plugins and the built-in ones. Safe for concurrent use.
-func (rt *Runtime) Templates() map[string]string { return rt.composer.Templates() }
+func (rt *Runtime) Templates() map[string]string {
+	return rt.all.now.Load().turns.Preparer.Composer.Templates()
+}
 
 // Counts returns how many optional steps turns have skipped since the start.
 func (rt *Runtime) Counts() schedule.Counts { return rt.counters.Now() }
@@ -187,7 +184,7 @@ func (rt *Runtime) Overdue() int { return rt.watchdog.Overdue() }
 func (rt *Runtime) MissedEvents() uint64 { return rt.hub.Missed() }
 
 // SaveUsage stores the pending usage of models of this process at once. It fails with the error of the store.
-func (rt *Runtime) SaveUsage(ctx context.Context) error { return rt.cfg.Meter.Save(ctx) }
+func (rt *Runtime) SaveUsage(ctx context.Context) error { return rt.all.now.Load().cfg.Meter.Save(ctx) }
 
 // Emit passes an event of a part of the program to the observers, without blocking.
 func (rt *Runtime) Emit(e event.Event) { rt.hub.Emit(e) }

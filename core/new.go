@@ -3,7 +3,6 @@ package core
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"parley/core/access"
 	"parley/core/action"
@@ -24,38 +23,28 @@ import (
 //
 // Each part gets the parts above it: first what all use, then the intake, then the turns, and last the scheduler that executes them.
 func New(cfg Config) (*Runtime, error) {
-	if cfg.Jitter == nil {
-		cfg.Jitter = jitter
-	}
-	observers := slices.Clone(cfg.Observers)
-	for _, p := range cfg.Plugins {
-		observers = append(observers, p.Observers...)
-	}
 	lanes := schedule.NewLanes()
-	b := &base{
-		Config: cfg, hub: event.NewHub(observers, cfg.Log), live: relay.NewRegistry(cfg.Store, cfg.Bus, cfg.Log), lanes: lanes,
+	rt := &Runtime{all: &generations{}, lasting: &lasting{
+		hub: event.NewHub(cfg.Observers, cfg.Log), live: relay.NewRegistry(cfg.Store, cfg.Bus, cfg.Log), lanes: lanes,
 		parallel: schedule.NewParallel(cfg.Parallel, cfg.Total, lanes.Wake), counters: &schedule.Counters{}, lease: &schedule.Lease{},
 		claims: &schedule.Claims{Tracker: cfg.Tracker, Agent: cfg.Agent.ID, Log: cfg.Log}, parkedRuns: &schedule.ParkedRuns{Store: cfg.Store, Lanes: lanes},
-	}
-	in := newInbox(b)
-	turns, err := newTurns(b, in)
+	}}
+	first, err := newGeneration(cfg, rt.lasting)
 	if err != nil {
 		return nil, err
 	}
-	return &Runtime{
-		cfg: cfg, hub: b.hub, live: b.live, lanes: lanes, counters: b.counters, composer: turns.Preparer.Composer,
-		pairing: in.pairing, notices: in.notices, intake: in.intake, changes: in.changes,
-		watchdog: &schedule.Watchdog{Store: cfg.Store, Limit: cfg.Turns.Limit, Parallel: b.parallel, Log: cfg.Log, Found: &b.counters.Overdue},
-		scheduler: &schedule.Scheduler{
-			Store: cfg.Store, Turns: cfg.Turns, Lanes: lanes, Parallel: b.parallel, Claims: b.claims, Parked: b.parkedRuns, Log: cfg.Log, Execute: turns.Execute,
-			Heartbeat: &schedule.Heartbeat{Store: cfg.Store, Owner: cfg.Owner, Lease: b.lease, Lanes: lanes, Log: cfg.Log},
-		},
-	}, nil
+	rt.all.now.Store(first)
+	rt.startWork(first)
+	rt.watchdog = &schedule.Watchdog{Store: cfg.Store, Executor: rt.all, Parallel: rt.parallel, Log: cfg.Log, Found: &rt.counters.Overdue}
+	rt.scheduler = &schedule.Scheduler{
+		Store: cfg.Store, Lanes: lanes, Parallel: rt.parallel, Claims: rt.claims, Parked: rt.parkedRuns, Log: cfg.Log, Executor: rt.all,
+		Heartbeat: &schedule.Heartbeat{Store: cfg.Store, Owner: cfg.Owner, Lease: rt.lease, Lanes: lanes, Log: cfg.Log},
+	}
+	return rt, nil
 }
 
-// base has the parts that all others use.
-type base struct {
-	Config
+// lasting has the parts that stay the same while the configuration changes: they hold the state of the process.
+type lasting struct {
 	hub        *event.Hub
 	live       *relay.Registry
 	lanes      *schedule.Lanes
@@ -64,6 +53,26 @@ type base struct {
 	lease      *schedule.Lease
 	claims     *schedule.Claims
 	parkedRuns *schedule.ParkedRuns
+}
+
+// base has the parts that all others use, with one configuration.
+type base struct {
+	Config
+	*lasting
+}
+
+// newGeneration joins the parts that depend on the configuration. It fails like New.
+func newGeneration(cfg Config, parts *lasting) (*generation, error) {
+	if cfg.Jitter == nil {
+		cfg.Jitter = jitter
+	}
+	b := &base{cfg, parts}
+	in := newInbox(b)
+	turns, err := newTurns(b, in)
+	if err != nil {
+		return nil, err
+	}
+	return &generation{cfg: cfg, inbox: in, turns: turns, works: map[string]*work{}, ended: make(chan struct{})}, nil
 }
 
 // inbox has the parts that accept events.

@@ -47,6 +47,7 @@ type harness struct {
 	choose      func(modelfake.Request) modelfake.Script // what the model says where nothing is queued
 	browser     *sim.Browser
 	cfg         config.Config
+	badConfig   error // what a reload finds in its place
 	events      eventLog
 	extra       sim.Evidence // what other fakes have to tell
 	secrets     []string
@@ -121,7 +122,7 @@ func (s *harness) start() {
 		open = s.openAudited
 	}
 	g, err := parley.Start(s.Context(), s.cfg, parley.Env{
-		OpenStore: open, Listen: s.net.Listen, Dial: n.dial(s), Log: s.Logger(slog.LevelDebug), Observers: []event.Observer{&s.events},
+		OpenStore: open, Listen: s.net.Listen, Dial: n.dial(s), Log: s.Logger(slog.LevelDebug), Load: func() (config.Config, error) { return s.cfg, s.badConfig }, Observers: []event.Observer{&s.events},
 		Parser: inProcess{},
 		Wrap: func(st storage.Store) storage.Store {
 			n.store = newRecordingStore(s, st)
@@ -161,6 +162,15 @@ func (s *harness) refuseConnections(address string) {
 	if address != "" {
 		s.net.Cut(address)
 	}
+}
+
+// reload changes the configuration while the gateway runs, and returns the keys that need a restart.
+func (s *harness) reload(edit func(*config.Config)) []string {
+	s.Helper()
+	edit(&s.cfg)
+	restart, err := s.node.Reload(s.Context())
+	s.Must(err)
+	return restart
 }
 
 // shutdown stops the process as SIGTERM does.

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"parley/config"
 	"time"
 )
 
@@ -62,7 +64,8 @@ var outcomes = map[string]outcome{
 	"gateway restore before.db":                {1, "there is no file"}, // as below
 	"gateway restore parley-2026-01-02.db":     {1, "there is no file"}, // TestBackupAndRestore makes and restores one
 	"gateway person delete telegram:123456789": {1, "nothing was deleted"},
-	"gateway mcp login NAME":                   {1, "NAME"}, // TestLoginToMCPServer logs in
+	"gateway reload":                           {1, "no gateway with this configuration is running"}, // TestReload reloads one
+	"gateway mcp login NAME":                   {1, "NAME"},                                          // TestLoginToMCPServer logs in
 	"gateway mcp login shop":                   {1, "shop"},
 }
 
@@ -112,6 +115,18 @@ func TestCommandsOfTheDocs(t *testing.T) {
 		if found[line] == nil {
 			t.Errorf("no page has the command %q, whose words are known", line)
 		}
+	}
+}
+
+// The page for operators names the keys that need a restart.
+func TestOperatorsReadWhatNeedsARestart(t *testing.T) {
+	page, err := os.ReadFile("../../docs/operate.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := "`" + strings.Join(config.RestartKeys(), "`, `") + "`"
+	if !strings.Contains(string(page), list) {
+		t.Errorf("docs/operate.md does not have: %s", list)
 	}
 }
 

@@ -52,6 +52,7 @@ type cli struct {
 	MCP     mcpCmd     `cmd:"" name:"mcp" help:"Log in to MCP servers."`
 	Migrate migrateCmd `cmd:"" help:"Update the store ahead of a new version, or move it from SQLite to PostgreSQL."`
 	Status  statusCmd  `cmd:"" help:"List the gateways that share the store, what they hold, and what waits."`
+	Reload  reloadCmd  `cmd:"" help:"Apply the changed configuration to the running gateway, which also notices changes by itself."`
 	Health  healthCmd  `cmd:"" help:"Report whether the gateway is ready: exit code 0 if it is, 1 otherwise."`
 	Backup  backupCmd  `cmd:"" help:"Copy the SQLite store to a file, also while the gateway runs."`
 	Service serviceCmd `cmd:"" help:"Run the gateway in the background, from the start of the machine on."`
@@ -63,6 +64,8 @@ type cli struct {
 
 	Completion completionCmd `cmd:"" help:"Print the completions of commands and flags for a shell."`
 	Manual     manualCmd     `cmd:"" hidden:"" help:"Print the manual page, in the format of man."`
+
+	hangups chan os.Signal // SIGHUP, where it means a reload
 }
 
 // file returns the name of the configuration file, which can be missing.
@@ -118,7 +121,10 @@ func main() {
 	}
 	k, err := parser.Parse(os.Args[1:])
 	parser.FatalIfErrorf(err)
-	ctx, stop := interruptible()
+	if name, _, _ := strings.Cut(k.Command(), " "); name == "run" && reloadsOnHangup() {
+		c.hangups = make(chan os.Signal, 1)
+	}
+	ctx, stop := interruptible(c.hangups)
 	defer stop()
 	k.BindTo(ctx, (*context.Context)(nil))
 	if err := k.Run(&c); err != nil {
@@ -152,12 +158,17 @@ func unknownCommand(app *kong.Application, args []string) string {
 
 // interruptible returns a context that ends at the first SIGINT, SIGTERM or SIGHUP, which begins an orderly shutdown. A
 // later SIGINT or SIGTERM ends the process at once, for an impatient user; accepted messages are stored and are answered
-// after the next start. A terminal that is closed sends SIGHUP, often twice; under nohup it is ignored.
-func interruptible() (context.Context, context.CancelFunc) {
+// after the next start. A terminal that is closed sends SIGHUP, often twice; under nohup it is ignored. With hangups, SIGHUP goes
+// there instead.
+func interruptible(hangups chan os.Signal) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) {
+	switch {
+	case signal.Ignored(syscall.SIGHUP):
+	case hangups != nil:
+		signal.Notify(hangups, syscall.SIGHUP)
+	default:
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	go func() {
@@ -180,11 +191,12 @@ func withUnit(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// logger returns a logger to standard error, in the format of the configuration; by default text on a terminal and JSON
-// elsewhere.
-func logger(cfg config.Log) *slog.Logger {
-	var level slog.Level
-	_ = level.UnmarshalText([]byte(cfg.Level)) // the configuration has validated the level
+// logger returns a logger to standard error, with the level and the format of the configuration.
+func logger(cfg config.Log) *slog.Logger { return loggerAt(cfg, leveled(cfg)) }
+
+// loggerAt returns a logger to standard error with a level, in the format of the configuration; by default text on a terminal
+// and JSON elsewhere.
+func loggerAt(cfg config.Log, level slog.Leveler) *slog.Logger {
 	format := cfg.Format
 	if format == config.LogAuto {
 		format = config.LogJSON

@@ -171,34 +171,6 @@ func TestRunWithNothingConfigured(t *testing.T) {
 	}
 }
 
-// A terminal that is closed ends the gateway in order, also where it sends its signal twice and its log has no reader any
-// more. A gateway that ignores the signal, as under nohup, continues.
-func TestClosedTerminalShutsDown(t *testing.T) {
-	g := start(t, command(t, nil, "--listen", "127.0.0.1:0"))
-	g.ask(t, "hello").Close()
-	for range 2 {
-		if err := g.Process.Signal(syscall.SIGHUP); err != nil {
-			break // it has ended
-		}
-		time.Sleep(20 * time.Millisecond) // two signals at once are one
-	}
-	if code := g.wait(t); code != 0 || !strings.Contains(g.stderr.String(), "stopped") {
-		t.Errorf("it ended with %d:\n%s", code, &g.stderr)
-	}
-	deaf := command(t, nil)
-	deaf.Path, deaf.Args = "/bin/sh", []string{"sh", "-c", `trap "" HUP; exec "$0" --listen 127.0.0.1:0 2>&-`, binary}
-	g = start(t, deaf)
-	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM} {
-		g.ask(t, "hello").Close()
-		if err := g.Process.Signal(s); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if code := g.wait(t); code != 0 {
-		t.Errorf("it ended with %d", code)
-	}
-}
-
 // A second signal does not wait for answers.
 func TestSecondSignal(t *testing.T) {
 	g := start(t, command(t, nil, "--listen", "127.0.0.1:0"))

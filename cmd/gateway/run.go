@@ -36,23 +36,24 @@ func announce(g *parley.Gateway, cfg config.Config, page *setupPage) {
 
 // Run serves until ctx ends. It prints the address of the web chat to standard output, where scripts and tests find it.
 func (r *runCmd) Run(ctx context.Context, c *cli) error {
-	cfg, from, err := c.load()
+	files := &source{c: c, listen: r.Listen}
+	cfg, from, err := files.load()
 	if err != nil {
 		return err
 	}
-	if r.Listen != "" {
-		if cfg, err = cfg.WithListen(r.Listen); err != nil {
-			return err
-		}
-	}
 	signal.Ignore(syscall.SIGPIPE) // the reader of the log may end before the gateway; its answers are completed all the same
-	log, manager := logger(cfg.Log), daemon.NewNotifier()
+	level := leveled(cfg.Log)
+	log, manager := loggerAt(cfg.Log, level), daemon.NewNotifier()
 	for _, line := range cfg.Off() {
 		log.Info(line)
 	}
 	// Collecting garbage during the start would take a quarter of its CPU time, and free little.
 	wanted := debug.SetGCPercent(400)
-	env, page := parley.Env{Log: log, Parser: newParser()}, newSetupPage(c, from, r.Listen, len(cfg.Off()))
+	env := parley.Env{Log: log, Level: level, Parser: newParser(), Load: func() (config.Config, error) {
+		cfg, _, err := files.load()
+		return cfg, err
+	}}
+	page := newSetupPage(c, from, r.Listen, len(cfg.Off()))
 	if page != nil {
 		env.Setup = page
 	}
@@ -73,6 +74,7 @@ func (r *runCmd) Run(ctx context.Context, c *cli) error {
 	beside.Go(func() { unmapStarts(ctx, log) })
 	running, ended := context.WithCancel(context.WithoutCancel(ctx))
 	beside.Go(func() { reportState(ctx, running, manager, g.Addr().String(), log) })
+	beside.Go(func() { files.watch(ctx, g, watchEvery, c.hangups) })
 	err = g.Run(ctx)
 	stop()
 	ended()

@@ -315,7 +315,7 @@ func TestKeys(t *testing.T) {
 	if err := keys.Revoke(t.Context(), made.ID); err != nil {
 		t.Fatal(err)
 	}
-	s.web.keys = identity.Ring{Keys: keys} // as after [identity.KeyFresh]
+	s.web.keys = &identity.Ring{Keys: keys} // as after [identity.KeyFresh]
 	status, reply = s.ask("GET", "/api/conversations", key, "")
 	s.want("revoked", http.StatusUnauthorized, "UNAUTHORIZED", status, reply)
 }

@@ -47,7 +47,7 @@ type upload struct {
 // receive wraps the body of r with a minimum rate and a share of the memory. end returns the share, and must be called
 // when the body's content is no longer held.
 func (w *Web) receive(rw http.ResponseWriter, r *http.Request) (end func()) {
-	u := &upload{ReadCloser: r.Body, ctl: http.NewResponseController(rw), share: &w.uploads, who: caller{from: w.guard.client(r)}, within: maxArrival}
+	u := &upload{ReadCloser: r.Body, ctl: http.NewResponseController(rw), share: w.uploads, who: caller{from: w.guard.client(r)}, within: maxArrival}
 	u.begin()
 	r.Body = u
 	return func() { u.share.give(u.who, u.held) }

@@ -26,6 +26,7 @@ import (
 	"net/http"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"parley/connectors"
@@ -122,7 +123,7 @@ type Limits struct {
 }
 
 // Web is a [connectors.Connector] whose readers follow the answer itself: it does not post messages. Its fields don't
-// change after New, except submit, which Run sets before it serves. The limiters and shares have locks of their own.
+// change after New, except submit, which Run sets before it serves, and latest. The limiters and shares have locks of their own.
 type Web struct {
 	opts      Options
 	submit    connectors.Handler
@@ -131,10 +132,10 @@ type Web struct {
 	sessions  login.Sessions
 	logins    *limiter // attempts to log in of an address, and of all
 	allLogins *limiter
-	addresses addressKey
-	visitors  identity.Visitors
-	keys      identity.Ring
-	claims    claims
+	addresses *addressKey
+	visitors  *identity.Visitors
+	keys      *identity.Ring
+	claims    *claims
 	minted    *limiter // new tokens of visitors
 	wrong     *limiter // tokens that are not valid
 	failures  *failures
@@ -142,46 +143,74 @@ type Web struct {
 	messages  *limiter // only new messages
 	openings  *limiter
 	reads     *limiter
-	places    share         // concurrent requests of an address
-	desks     share         // and of a visitor
-	building  share         // conversations being read
-	replies   share         // bytes of conversations being sent
-	uploads   share         // bytes of large bodies being received
+	places    *share        // concurrent requests of an address
+	desks     *share        // and of a visitor
+	building  *share        // conversations being read
+	replies   *share        // bytes of conversations being sent
+	uploads   *share        // bytes of large bodies being received
 	drawing   chan struct{} // thumbnails being made
 	leaving   chan struct{} // closed when the gateway stops
 	ending    chan struct{} // closed when streams end then, with a request to reconnect
-	streams   sync.WaitGroup
+	streams   *sync.WaitGroup
+	handler   http.Handler        // the routes
+	latest    atomic.Pointer[Web] // serves new requests, see Reload
 }
 
 // New returns the web connector. It takes ownership of the listener.
 func New(o Options) *Web {
-	return &Web{
+	w := &Web{
 		opts:      o,
-		private:   private(o),
 		sessions:  login.Sessions{Store: o.Memo},
 		logins:    newLimiter(loginsEach, login.CodeTime),
 		allLogins: newLimiter(loginsAll, login.CodeTime),
-		guard:     newGuard(o.Listener.Addr(), o.Origins, o.Proxies, o.Log),
-		addresses: addressKey{memo: o.Memo, zone: o.Zone},
-		visitors:  identity.Visitors{Store: o.Memo},
-		keys:      identity.Ring{Keys: identity.Keys{Store: o.Memo}},
-		claims:    claims{memo: o.Memo, until: o.ClaimUntil},
-		minted:    newLimiter(o.Limits.ConversationsPerHour, time.Hour),
+		visitors:  &identity.Visitors{Store: o.Memo},
+		keys:      &identity.Ring{Keys: identity.Keys{Store: o.Memo}},
 		wrong:     newLimiter(wrongTokens, time.Minute),
 		failures:  newFailures(o.Log),
-		attempts:  newLimiter(o.Limits.MessagesPerMinute*attemptsPerMessage, time.Minute),
-		messages:  newLimiter(o.Limits.MessagesPerMinute, time.Minute),
-		openings:  newLimiter(o.Limits.ConversationsPerHour, time.Hour),
-		reads:     newLimiter(o.Limits.MessagesPerMinute*readsPerMessage, time.Minute),
-		places:    share{all: math.MaxInt64, each: int64(cmp.Or(o.Limits.OpenRequests*office, math.MaxInt))},
-		desks:     share{all: math.MaxInt64, each: int64(cmp.Or(o.Limits.OpenRequests, math.MaxInt))},
-		building:  share{all: maxBuilding, each: maxBuilding / 2},
-		replies:   share{all: maxReplies, each: 2 * maxReply},
-		uploads:   share{all: maxUploads, each: 2 * maxBody},
+		building:  &share{all: maxBuilding, each: maxBuilding / 2},
+		replies:   &share{all: maxReplies, each: 2 * maxReply},
+		uploads:   &share{all: maxUploads, each: 2 * maxBody},
 		drawing:   make(chan struct{}, 1),
 		leaving:   make(chan struct{}),
 		ending:    make(chan struct{}),
+		streams:   &sync.WaitGroup{},
 	}
+	finish(w)
+	w.latest.Store(w)
+	return w
+}
+
+// finish sets the parts that follow from the options.
+func finish(w *Web) {
+	o := w.opts
+	w.private = private(o)
+	w.guard = newGuard(o.Listener.Addr(), o.Origins, o.Proxies, o.Log)
+	w.addresses = &addressKey{memo: o.Memo, zone: o.Zone}
+	w.claims = &claims{memo: o.Memo, until: o.ClaimUntil}
+	w.attempts = newLimiter(o.Limits.MessagesPerMinute*attemptsPerMessage, time.Minute)
+	w.messages = newLimiter(o.Limits.MessagesPerMinute, time.Minute)
+	w.openings = newLimiter(o.Limits.ConversationsPerHour, time.Hour)
+	w.reads = newLimiter(o.Limits.MessagesPerMinute*readsPerMessage, time.Minute)
+	w.minted = newLimiter(o.Limits.ConversationsPerHour, time.Hour)
+	w.places = &share{all: math.MaxInt64, each: int64(cmp.Or(o.Limits.OpenRequests*office, math.MaxInt))}
+	w.desks = &share{all: math.MaxInt64, each: int64(cmp.Or(o.Limits.OpenRequests, math.MaxInt))}
+	w.handler = w.routes()
+}
+
+// Reload serves later requests with other options. Requests in progress, and streams, continue with theirs. The
+// listener, Secure, the store, Local, LocalToken and Drained stay. Counted requests are forgotten if the limits change.
+func (w *Web) Reload(o Options) {
+	o.Listener, o.Secure, o.Store, o.Memo, o.Local, o.LocalToken, o.Drained = w.opts.Listener, w.opts.Secure, w.opts.Store, w.opts.Memo, w.opts.Local, w.opts.LocalToken, w.opts.Drained
+	next := &Web{
+		opts: o, sessions: w.sessions, logins: w.logins, allLogins: w.allLogins, visitors: w.visitors, keys: w.keys, wrong: w.wrong, failures: w.failures, building: w.building, replies: w.replies,
+		uploads: w.uploads, drawing: w.drawing, leaving: w.leaving, ending: w.ending, streams: w.streams,
+		submit: func(ctx context.Context, in chat.Inbound) (chat.Accepted, error) { return w.submit(ctx, in) },
+	}
+	finish(next)
+	if last := w.latest.Load(); last.opts.Limits == o.Limits {
+		next.attempts, next.messages, next.openings, next.reads, next.places, next.minted, next.desks = last.attempts, last.messages, last.openings, last.reads, last.places, last.minted, last.desks
+	}
+	w.latest.Store(next)
 }
 
 // Name implements connectors.Connector.
@@ -194,7 +223,7 @@ func (w *Web) Run(ctx context.Context, h connectors.Handler) error {
 	requests, cut := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cut(nil)
 	srv := &http.Server{
-		Handler:           w.routes(),
+		Handler:           http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.latest.Load().handler.ServeHTTP(rw, r) }),
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       time.Minute,
 		IdleTimeout:       2 * time.Minute, // no WriteTimeout, which would cut streams; each write has its own deadline
@@ -303,7 +332,7 @@ func (w *Web) readyz(rw http.ResponseWriter, r *http.Request) {
 		http.Error(rw, "not ready: "+err.Error(), http.StatusServiceUnavailable)
 		return
 	}
-	if w.gone() {
+	if isClosed(w.leaving) {
 		http.Error(rw, "not ready: the gateway is stopping", http.StatusServiceUnavailable)
 		return
 	}
@@ -316,10 +345,10 @@ func (w *Web) readyz(rw http.ResponseWriter, r *http.Request) {
 	_, _ = rw.Write([]byte("ready\n"))
 }
 
-// gone reports whether the gateway is stopping.
-func (w *Web) gone() bool {
+// isClosed reports whether a channel is closed.
+func isClosed(c <-chan struct{}) bool {
 	select {
-	case <-w.leaving:
+	case <-c:
 		return true
 	default:
 		return false

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,6 +25,7 @@ type listener struct {
 	queue  chan Event
 	missed atomic.Uint64
 	log    *slog.Logger
+	end    chan struct{} // closed when it receives no more
 
 	following atomic.Int32 // number of answers
 }
@@ -35,12 +37,12 @@ func (l *listener) miss() {
 	}
 }
 
-func (l *listener) serve(end <-chan struct{}) {
+func (l *listener) serve() {
 	for {
 		select {
 		case e := <-l.queue:
 			l.enqueue(e)
-		case <-end:
+		case <-l.end:
 			for len(l.queue) > 0 {
 				l.enqueue(<-l.queue)
 			}
@@ -54,25 +56,54 @@ func (l *listener) enqueue(e Event) {
 	observe(l.log, l.Observer, e, func() { l.Observe(e) })
 }
 
-// Hub distributes events to observers; each has its own queue.
+// Hub distributes events to observers; each has its own queue. Its methods are safe for concurrent use.
 type Hub struct {
-	listeners []*listener
-	following sync.WaitGroup // goroutines that report the growth of answers
+	listeners atomic.Pointer[[]*listener] // replaced as a whole, under mu
+	following sync.WaitGroup              // goroutines that report the growth of answers
 	log       *slog.Logger
+
+	// mu guards the fields below.
+	mu      sync.Mutex
+	serving *sync.WaitGroup // goroutines that serve listeners, while Listen is under way
+	gone    uint64          // missed by observers that were removed
 }
 
 // NewHub returns a hub for the observers in all.
 func NewHub(all []Observer, log *slog.Logger) *Hub {
 	h := &Hub{log: log}
+	h.listeners.Store(&[]*listener{})
 	for _, o := range all {
-		h.listeners = append(h.listeners, &listener{Observer: o, queue: make(chan Event, backlog), log: log})
+		h.Subscribe(o)
 	}
 	return h
 }
 
+// Subscribe adds an observer. It receives the events from now on, until cancel is called once; those that are queued then are delivered.
+func (h *Hub) Subscribe(o Observer) (cancel func()) {
+	l := &listener{Observer: o, queue: make(chan Event, backlog), log: h.log, end: make(chan struct{})}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := append(slices.Clone(*h.listeners.Load()), l)
+	h.listeners.Store(&all)
+	if h.serving != nil {
+		h.serving.Go(l.serve)
+	}
+	return func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		left := slices.DeleteFunc(slices.Clone(*h.listeners.Load()), func(other *listener) bool { return other == l })
+		if len(left) == len(*h.listeners.Load()) {
+			return // Listen has ended it
+		}
+		h.listeners.Store(&left)
+		h.gone += l.missed.Load()
+		close(l.end)
+	}
+}
+
 // Emit queues e for all observers without blocking.
 func (h *Hub) Emit(e Event) {
-	for _, l := range h.listeners {
+	for _, l := range *h.listeners.Load() {
 		select {
 		case l.queue <- e:
 		default:
@@ -83,7 +114,10 @@ func (h *Hub) Emit(e Event) {
 
 // Missed returns the number of events that slow observers missed.
 func (h *Hub) Missed() (n uint64) {
-	for _, l := range h.listeners {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n = h.gone
+	for _, l := range *h.listeners.Load() {
 		n += l.missed.Load()
 	}
 	return n
@@ -92,13 +126,22 @@ func (h *Hub) Missed() (n uint64) {
 // Listen serves the observers until the returned function is called. That function delivers queued events, but gives up
 // soon on an observer that hangs, because a goroutine can't be killed.
 func (h *Hub) Listen() (stop func()) {
-	end := make(chan struct{})
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	var all sync.WaitGroup
-	for _, l := range h.listeners {
-		all.Go(func() { l.serve(end) })
+	h.serving = &all
+	for _, l := range *h.listeners.Load() {
+		all.Go(l.serve)
 	}
 	return func() {
-		close(end)
+		h.mu.Lock()
+		h.serving = nil
+		for _, l := range *h.listeners.Load() {
+			h.gone += l.missed.Load()
+			close(l.end)
+		}
+		h.listeners.Store(&[]*listener{})
+		h.mu.Unlock()
 		ctx, cancel := context.WithTimeout(context.Background(), observerGrace)
 		defer cancel()
 		if contain.Wait(ctx, func() { all.Wait(); h.following.Wait() }) != nil {
@@ -109,7 +152,7 @@ func (h *Hub) Listen() (stop func()) {
 
 // Follow reports the growth of a to the observers. It never blocks.
 func (h *Hub) Follow(info RunInfo, a *answer.Answer) {
-	for _, l := range h.listeners {
+	for _, l := range *h.listeners.Load() {
 		o, ok := l.Observer.(AnswerObserver)
 		if !ok {
 			continue

@@ -48,28 +48,30 @@ func (e *LimitError) Sentence() string {
 // however it ends. After a crash the reservation stays. If its store fails, no calls are made. Without limits it only
 // counts usage. A nil Meter does neither. It is safe for concurrent use.
 type Meter struct {
-	limits Limits
-	ledger UsageStore
-	log    *slog.Logger
-	// pending is the usage that is not stored yet; nil with limits.
-	pending *pending
+	limits  Limits
+	ledger  UsageStore
+	log     *slog.Logger
+	pending *pending          // the usage that is not stored yet; with limits, all is stored at once
+	strict  bool              // there are limits
 	chat    map[string]Tariff // of the models that can answer
 }
 
 // NewMeter returns a Meter. Without limits, [Meter.Run] stores the usage.
 func NewMeter(l Limits, ledger UsageStore, log *slog.Logger) *Meter {
-	m := &Meter{limits: l, ledger: ledger, log: log}
-	if m.limits.Zone == nil {
-		m.limits.Zone = time.UTC
+	return (&Meter{ledger: ledger, log: log, pending: newPending()}).With(l)
+}
+
+// With returns a Meter with other limits that counts the same usage. Run and Save of one of them store that of both.
+func (m *Meter) With(l Limits) *Meter {
+	if l.Zone == nil {
+		l.Zone = time.UTC
 	}
-	if l.Soft == (Soft{}) && l.Person == (Cost{}) && l.Room == (Cost{}) && l.Total == (Cost{}) {
-		m.pending = newPending()
-	}
-	return m
+	strict := l.Soft != (Soft{}) || l.Person != (Cost{}) || l.Room != (Cost{}) || l.Total != (Cost{})
+	return &Meter{limits: l, ledger: m.ledger, log: m.log, pending: m.pending, strict: strict}
 }
 
 // limited reports whether there are limits.
-func (m *Meter) limited() bool { return m.pending == nil }
+func (m *Meter) limited() bool { return m.strict }
 
 // buckets returns the buckets that p is charged to, narrowest first, because that is the most helpful one to report.
 func (m *Meter) buckets(p spender) []bucket {

@@ -63,9 +63,6 @@ func (m *Meter) record(ctx context.Context, day time.Time, charges []Charge) err
 
 // store stores the pending usage. After an error the rest stays pending.
 func (m *Meter) store(ctx context.Context) (err error) {
-	if m.limited() {
-		return nil
-	}
 	m.pending.storing.Lock()
 	defer m.pending.storing.Unlock()
 	for day, buckets := range m.pending.take() {
@@ -96,9 +93,9 @@ func (m *Meter) Save(ctx context.Context) error {
 	return m.store(ctx)
 }
 
-// Run stores usage periodically, until ctx is done, and once more then. With limits there is nothing to do.
+// Run stores usage periodically, until ctx is done, and once more then.
 func (m *Meter) Run(ctx context.Context) {
-	if m == nil || m.limited() {
+	if m == nil {
 		return
 	}
 	ticker := time.NewTicker(storeEvery)

@@ -20,11 +20,12 @@ var ErrQueued = errors.New("too many parallel answers")
 // they use neither a goroutine nor other resources. A run that waits for other answers of its person takes no place of
 // the total. It is safe for concurrent use.
 type Parallel struct {
-	most, total int        // 0 is no limit
-	wake        func(Lane) // called without the lock
+	wake func(Lane) // called without the lock
 
 	// mu guards the fields below.
 	mu     sync.Mutex
+	most   int // 0 is no limit, as for total
+	total  int
 	under  int                      // answers under way
 	people map[chat.EntityID]*queue // of those with a run
 	// lanes has, for each waiting lane, the person whose answers it waits for. A lane waits at most once.
@@ -59,9 +60,6 @@ func NeedsSlot(r chat.Run, taken bool) bool {
 // Enter takes a place for run, or queues its lane and returns false. A queued lane calls it again when it is woken. A
 // run starts only if there is room for all runs that are queued before it and can continue, so none is overtaken.
 func (p *Parallel) Enter(l Lane, run chat.Run) (place *Place, ok bool) {
-	if !p.limits() {
-		return nil, true
-	}
 	person := run.Address.BilledTo
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -85,7 +83,12 @@ func (p *Parallel) Enter(l Lane, run chat.Run) (place *Place, ok bool) {
 	return place, true
 }
 
-func (p *Parallel) limits() bool { return p.most > 0 || p.total > 0 }
+// Limit changes the limits, for answers that start from now on.
+func (p *Parallel) Limit(most, total int) {
+	p.mu.Lock()
+	p.most, p.total = most, total
+	p.next("")
+}
 
 // queue requires the lock, like all below.
 func (p *Parallel) queue(person chat.EntityID) *queue {

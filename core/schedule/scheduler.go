@@ -20,19 +20,25 @@ type Store interface {
 	Start(ctx context.Context, id chat.RunID, owner string) (chat.Run, error)
 }
 
+// Executor executes turns with the current configuration.
+type Executor interface {
+	// Policy returns the policy of turns.
+	Policy() TurnPolicy
+	// Execute executes a turn. An error leaves the run open for the next attempt. life ends when the process must.
+	Execute(life context.Context, t *Turn) error
+}
+
 // Scheduler starts the open runs of each room. Each room has two lanes: one for answers, where turns follow one another, and
 // one for control, so that commands and choices need not wait for an answer. Its exported fields are set before Run, which is called once.
 type Scheduler struct {
 	Store     Store
-	Turns     TurnPolicy
 	Heartbeat *Heartbeat
 	Lanes     *Lanes
 	Parallel  *Parallel
 	Claims    *Claims
 	Parked    *ParkedRuns
 	Log       *slog.Logger
-	// Execute executes a turn. An error leaves the run open for the next attempt. life ends when the process must.
-	Execute func(life context.Context, t *Turn) error
+	Executor  Executor
 
 	suspects Suspects
 }
@@ -132,7 +138,7 @@ func (s *Scheduler) turn(stop, life context.Context, l Lane) (wait time.Duration
 		return wait, err
 	}
 	defer t.leave()
-	return 0, s.Execute(life, t)
+	return 0, s.Executor.Execute(life, t)
 }
 
 // start starts the due run. It returns nil if there is none, like [Scheduler.turn].
@@ -155,12 +161,13 @@ func (s *Scheduler) start(stop, life context.Context, l Lane) (t *Turn, wait tim
 	if len(open) == 0 {
 		return nil, 0, errIdle
 	}
-	policy := s.Turns.PolicyFor(open[0].RoomKind)
+	turns := s.Executor.Policy()
+	policy := turns.PolicyFor(open[0].RoomKind)
 	last := Latest(open)
 	if policy == Supersede && last.ID != "" && last.Epoch == 0 {
 		s.Claims.Announce(life, l.Room, last.Turn()) // once more: the tracker may have lost it, or been unreachable
 	}
-	next, wait, err := s.startable(life, open)
+	next, wait, err := s.startable(life, turns, open)
 	if err != nil || wait > 0 {
 		return nil, wait, err
 	}
@@ -181,12 +188,12 @@ func (s *Scheduler) start(stop, life context.Context, l Lane) (t *Turn, wait tim
 
 // startable returns the run among open that starts next and the time until then, or errIdle. If a later turn takes the
 // room of a parked run, it wakes that run to end as superseded.
-func (s *Scheduler) startable(ctx context.Context, open []chat.Run) (next chat.Run, wait time.Duration, err error) {
-	next, wait, ok := s.Turns.Due(open, time.Now())
+func (s *Scheduler) startable(ctx context.Context, turns TurnPolicy, open []chat.Run) (next chat.Run, wait time.Duration, err error) {
+	next, wait, ok := turns.Due(open, time.Now())
 	if !ok {
 		return next, 0, errIdle
 	}
-	if next.Parked && s.Turns.Taken(open, next) {
+	if next.Parked && turns.Taken(open, next) {
 		_, err = s.Parked.End(ctx, next.ID, next.Room, answer.Superseded)
 	}
 	return next, wait, err

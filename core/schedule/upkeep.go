@@ -44,15 +44,16 @@ func (r Retention) at(now time.Time) chat.Expiry {
 	}
 }
 
-// Upkeep deletes expired data from the store every half minute, a bounded part each time, until ctx is done. Errors are logged; the next
+// Upkeep deletes expired data from the store every half minute, a bounded part each time, until ctx is done. keep returns the
+// current retention. Errors are logged; the next
 // time deletes the rest.
-func Upkeep(ctx context.Context, store storage.Upkeep, keep Retention, log *slog.Logger) {
+func Upkeep(ctx context.Context, store storage.Upkeep, keep func() Retention, log *slog.Logger) {
 	tick := time.NewTicker(expireEvery)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			expire(ctx, store, keep, log)
+			expire(ctx, store, keep(), log)
 		case <-ctx.Done():
 			return
 		}

@@ -30,7 +30,7 @@ func TestRetention(t *testing.T) {
 		for _, keep := range []Retention{{}, {Messages: 90, Files: 7, Records: 5}} {
 			ctx, cancel := context.WithCancel(t.Context())
 			var store expiries
-			go Upkeep(ctx, &store, keep, nil)
+			go Upkeep(ctx, &store, func() Retention { return keep }, nil)
 			time.Sleep(time.Minute)
 			cancel()
 			synctest.Wait()

@@ -24,7 +24,7 @@ type WatchStore interface {
 // exported fields are set before Run, which is called once. Overdue is safe for concurrent use.
 type Watchdog struct {
 	Store    WatchStore
-	Limit    time.Duration // of a turn
+	Executor Executor
 	Parallel *Parallel
 	Log      *slog.Logger
 	Found    *atomic.Uint64 // counts the logged runs
@@ -58,7 +58,7 @@ func (w *Watchdog) look(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	before, late := w.since, int64(0)
+	before, late, limit := w.since, int64(0), w.Executor.Policy().Limit
 	w.since = make(map[chat.RunID]time.Time, len(before))
 	for _, room := range rooms {
 		open, err := w.Store.OpenRuns(ctx, room)
@@ -74,7 +74,7 @@ func (w *Watchdog) look(ctx context.Context, now time.Time) error {
 			if !known {
 				since = now
 			}
-			if !since.IsZero() && now.Sub(since) > w.Limit {
+			if !since.IsZero() && now.Sub(since) > limit {
 				w.report(open[:i], r, now.Sub(since))
 				since = time.Time{}
 			}

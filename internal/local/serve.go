@@ -29,6 +29,8 @@ type Runtime interface {
 	Overdue() int
 	// OwnerCode returns the code that makes its sender the owner; empty if there is one.
 	OwnerCode(ctx context.Context) (string, error)
+	// Reload reads the configuration again and applies it. It returns the changed keys that need a restart.
+	Reload(ctx context.Context) ([]string, error)
 }
 
 // Store has the methods of a store that the commands need. Contracts and errors are those of package storage.
@@ -67,6 +69,11 @@ func (offline) SaveUsage(context.Context) error { return nil }
 // OwnerCode implements Runtime.
 func (o offline) OwnerCode(ctx context.Context) (string, error) {
 	return (&access.Pairing{Store: o.store, Policy: settings.Access(o.cfg)}).OwnerCode(ctx)
+}
+
+// Reload implements Runtime.
+func (offline) Reload(context.Context) ([]string, error) {
+	return nil, errors.New("no gateway with this configuration is running; the next start reads it")
 }
 
 // Overdue returns 0: nothing runs that could know.
@@ -131,6 +138,7 @@ func Handler(store Store, rt Runtime) http.Handler {
 	pair.serve(mux, store, rt)
 	ownerCode.serve(mux, store, rt)
 	runs.serve(mux, store, rt)
+	reload.serve(mux, store, rt)
 	status.serve(mux, store, rt)
 	person.serve(mux, store, rt)
 	rooms.serve(mux, store, rt)

@@ -106,3 +106,13 @@ func stateOf(r chat.Replica, now time.Time) string {
 func ReadStatus(ctx context.Context, cfg config.Config) (Status, error) {
 	return status.run(ctx, cfg, struct{}{})
 }
+
+var reload = command[struct{}, []string]{name: "reload", do: func(ctx context.Context, _ Store, rt Runtime, _ struct{}) ([]string, error) {
+	return rt.Reload(ctx)
+}}
+
+// Reload makes the running gateway of cfg read its configuration again, and returns the changed keys that need a
+// restart. It fails if none runs, or if the configuration is invalid.
+func Reload(ctx context.Context, cfg config.Config) ([]string, error) {
+	return reload.run(ctx, cfg, struct{}{})
+}

@@ -24,6 +24,7 @@ import (
 // environment is the gateway's environment: two platforms, web pages, a model, and users.
 type environment struct {
 	o          options
+	config     string // the text of config.yaml
 	sabotage   sabotage
 	telegram   *telegramfake.Server
 	discord    *discordfake.Server
@@ -135,10 +136,34 @@ connectors:
 turns: {direct: queue, group: queue}
 log: {format: text}
 %s`, modelAt, modelfake.DefaultModel, strings.Join(w.accounts, `", "`), w.webAt[0], w.browser.Base, w.discord.Token(), discordAt, w.telegram.Token(), w.backends.config())
-	if err := os.WriteFile(filepath.Join(w.o.dir, "config.yaml"), []byte(text), 0o600); err != nil {
+	w.config = text
+	return w.writeConfig(text)
+}
+
+// writeConfig replaces config.yaml at once, because a gateway may read it at any moment.
+func (w *environment) writeConfig(text string) error {
+	name := filepath.Join(w.o.dir, "config.yaml")
+	if err := os.WriteFile(name+".new", []byte(text), 0o600); err != nil {
 		return fmt.Errorf("write the configuration: %w", err)
 	}
-	return nil
+	return os.Rename(name+".new", name)
+}
+
+// reconfigure changes the configuration periodically, until ctx is done: the character, and what models are made from.
+func (w *environment) reconfigure(ctx context.Context, every time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for n := 0; ; n++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		text := strings.Replace(w.config, "{summaries: false}", fmt.Sprintf(`{summaries: false, bio: ["Version %d."]}`, n), 1)
+		if err := w.writeConfig(text + fmt.Sprintf("limits: {parallel: %d, person: {messages: %d}}\n", 2+n%2, 1_000_000+n)); err != nil {
+			fmt.Fprintln(os.Stderr, "soak:", err)
+		}
+	}
 }
 
 // populate creates users and rooms. Their intervals stay within the platforms' rate limits, so that only the load decides when the

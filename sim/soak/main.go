@@ -46,8 +46,9 @@ type options struct {
 	seed    uint64
 	dir     string
 
-	replicas int  // gateways at the same time
-	outages  bool // with replicas: Redis and PostgreSQL are killed, too
+	reload   time.Duration // from one change of the configuration to the next, which the gateways apply while they answer; 0 for none
+	replicas int           // gateways at the same time
+	outages  bool          // with replicas: Redis and PostgreSQL are killed, too
 }
 
 func main() {
@@ -61,6 +62,7 @@ func main() {
 	flag.Float64Var(&o.all, "all", 0.15, "share of kills that end all gateways at once (with -replicas)")
 	flag.Float64Var(&o.long, "long", 0.12, "share of answers on chat platforms that need several messages")
 	flag.DurationVar(&o.limits, "limits", 12*time.Second, "time from one rate limit (429) of each platform to the next; 0 for none")
+	flag.DurationVar(&o.reload, "reload", 0, "time from one change of config.yaml to the next, which gateways apply without a restart; 0 for none")
 	flag.StringVar(&o.spoil, "break", "", "spoil something on purpose, so that the soak must fail: "+strings.Join(slices.Sorted(maps.Keys(sabotages())), ", "))
 	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "seed of the load")
 	flag.IntVar(&o.replicas, "replicas", 1, "gateways at the same time; several share a PostgreSQL and a Redis")
@@ -141,6 +143,9 @@ func storm(ctx context.Context, o options, w *environment, p *fleet) error {
 	defer stop()
 	w.ask(asking)
 	w.work.Go(func() { w.limitRates(asking) })
+	if o.reload > 0 {
+		w.work.Go(func() { w.reconfigure(asking, o.reload) })
+	}
 	ticks := time.NewTicker(o.every)
 	defer ticks.Stop()
 	outages := w.backends.outages(asking, o.outages)

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"parley/config"
+	"parley/internal/local"
+)
+
+// reloadCmd makes the running gateway read its configuration again.
+type reloadCmd struct{}
+
+// Run prints the changed keys that need a restart.
+func (*reloadCmd) Run(ctx context.Context, c *cli) error {
+	cfg, from, err := c.load()
+	if err != nil {
+		return err
+	}
+	restart, err := local.Reload(ctx, cfg)
+	if err != nil {
+		return fmt.Errorf("reload %s: %w", from, err)
+	}
+	fmt.Println("The configuration was reloaded.")
+	if len(restart) > 0 {
+		fmt.Println("These changed keys need a restart: " + strings.Join(restart, ", "))
+	}
+	return nil
+}
+
+// watchEvery is the interval between two looks at the files of the configuration. They are few, and looked at by name: the
+// folder also holds the store, which changes with every message, and in containers a file can be mounted without its
+// folder.
+const watchEvery = 500 * time.Millisecond
+
+// source is the configuration in its files. It is safe for concurrent use.
+type source struct {
+	c      *cli
+	listen string // replaces web.listen; empty: it does not
+
+	mu    sync.Mutex
+	files []string // that the configuration was read from last
+	read  string   // their state then
+}
+
+// load reads the configuration, and returns where it came from.
+func (s *source) load() (config.Config, string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.files == nil {
+		s.files = s.own()
+	}
+	s.read = stampOf(s.files)
+	cfg, from, err := s.c.load()
+	if err == nil && s.listen != "" {
+		cfg, err = cfg.WithListen(s.listen)
+	}
+	if err == nil {
+		s.files = append(s.own(), cfg.Files...)
+		s.read = stampOf(s.files)
+	}
+	return cfg, from, err
+}
+
+// own returns the files that are always read.
+func (s *source) own() []string { return []string{s.c.file(), filesFor(s.c.file()).env} }
+
+// stamp returns the state of the files now, and reports whether it differs from the one that was read.
+func (s *source) stamp() (now string, changed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now = stampOf(s.files)
+	return now, now != s.read
+}
+
+// stampOf returns a text that changes when one of the files is changed, replaced, added or removed.
+func stampOf(files []string) string {
+	var b strings.Builder
+	for _, name := range files {
+		if info, err := os.Stat(name); err == nil {
+			fmt.Fprintf(&b, "%s %d %d\n", name, info.Size(), info.ModTime().UnixNano())
+		}
+	}
+	return b.String()
+}
+
+// reloader is the gateway for a source.
+type reloader interface {
+	Reload(ctx context.Context) ([]string, error)
+}
+
+// watch reloads the gateway when a file has changed and stays unchanged for the length of every, as editors write in steps,
+// and at each SIGHUP, until ctx is done. The gateway logs the results.
+func (s *source) watch(ctx context.Context, g reloader, every time.Duration, hangups <-chan os.Signal) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	seen := ""
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-hangups:
+			_, _ = g.Reload(ctx)
+			continue
+		case <-tick.C:
+		}
+		now, changed := s.stamp()
+		if changed && now == seen {
+			_, _ = g.Reload(ctx)
+		}
+		seen = now
+	}
+}
+
+// reloadsOnHangup reports whether SIGHUP means a reload: where no terminal can be closed, as under systemd and in containers.
+// Otherwise a closed terminal would leave a gateway that no one sees.
+func reloadsOnHangup() bool {
+	tty, err := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err == nil {
+		_ = tty.Close()
+	}
+	return err != nil
+}
+
+// leveled returns a level that a reload can change, see [parley.Env].
+func leveled(cfg config.Log) *slog.LevelVar {
+	level := new(slog.LevelVar)
+	_ = level.UnmarshalText([]byte(cfg.Level)) // the configuration has validated it
+	return level
+}

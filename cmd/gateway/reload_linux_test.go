@@ -1,0 +1,151 @@
+package main_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// inTerminal gives c a terminal, as a shell does, and returns the other end of it.
+func inTerminal(t *testing.T, c *exec.Cmd) *os.File {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = master.Close() })
+	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tty, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tty.Close() })
+	c.Stdin, c.SysProcAttr = tty, &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	return master
+}
+
+// A terminal that is closed ends the gateway in order, also where it sends its signal twice and its log has no reader any
+// more. A gateway that ignores the signal, as under nohup, continues.
+func TestClosedTerminalShutsDown(t *testing.T) {
+	c := command(t, nil, "--listen", "127.0.0.1:0")
+	inTerminal(t, c)
+	g := start(t, c)
+	g.ask(t, "hello").Close()
+	for range 2 {
+		if err := g.Process.Signal(syscall.SIGHUP); err != nil {
+			break // it has ended
+		}
+		time.Sleep(20 * time.Millisecond) // two signals at once are one
+	}
+	if code := g.wait(t); code != 0 || !strings.Contains(g.stderr.String(), "stopped") {
+		t.Errorf("it ended with %d:\n%s", code, &g.stderr)
+	}
+	deaf := command(t, nil)
+	deaf.Path, deaf.Args = "/bin/sh", []string{"sh", "-c", `trap "" HUP; exec "$0" --listen 127.0.0.1:0 2>&-`, binary}
+	g = start(t, deaf)
+	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM} {
+		g.ask(t, "hello").Close()
+		if err := g.Process.Signal(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if code := g.wait(t); code != 0 {
+		t.Errorf("it ended with %d", code)
+	}
+}
+
+// get returns the body of a page.
+func (g *gateway) get(t *testing.T, path string) string {
+	t.Helper()
+	resp, err := http.Get(g.url + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
+// until waits for a text on a page.
+func (g *gateway) until(t *testing.T, path, text string) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !strings.Contains(g.get(t, path), text); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s never has %q:\n%s", path, text, g.get(t, path))
+		}
+	}
+}
+
+// A changed file applies by itself, also the character file and .env; an invalid one changes nothing and says so. Without a
+// terminal SIGHUP reloads, as gateway reload does, which names the keys that need a restart. An answer continues all along.
+func TestReload(t *testing.T) {
+	c := command(t, nil, "--listen", "127.0.0.1:0")
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no terminal
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(c.Dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	configure(t, c, "agent: {name: Ann}\n")
+	g := start(t, c)
+	stream := g.ask(t, "long")
+	defer stream.Close()
+	write("config.yaml", "agent: {name: Bea}\n")
+	g.until(t, "/", "Bea")
+	write("config.yaml", "agent: {nam: Cora}\n")
+	g.until(t, "/readyz", "ready, with limits: the changed configuration is invalid")
+	if page := g.get(t, "/"); !strings.Contains(page, "Bea") {
+		t.Errorf("an invalid configuration changes the page:\n%s", page)
+	}
+	write(".env", "NAME=Dora\n")
+	write("config.yaml", "agent: {character: c.yaml}\n")
+	write("c.yaml", "name: Emma\n")
+	g.until(t, "/", "Emma")
+	if text := g.get(t, "/readyz"); text != "ready\n" {
+		t.Errorf("it stays %q", text)
+	}
+	write("c.yaml", "name: Fay\n")
+	g.until(t, "/", "Fay")
+	write("config.yaml", "agent: {name: '${env:NAME}'}\nlog: {format: text}\n")
+	g.until(t, "/", "Dora")
+	write(".env", "NAME=Gina\n")
+	g.until(t, "/", "Gina")
+	if err := g.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	reload := command(t, nil, "reload")
+	reload.Dir = c.Dir
+	if out, err := reload.CombinedOutput(); err != nil || !strings.Contains(string(out), "need a restart: log.format") {
+		t.Errorf("gateway reload: %v\n%s", err, out)
+	}
+	if line, err := bufio.NewReader(stream).ReadString('\n'); err != nil || strings.Contains(line, "error") {
+		t.Errorf("the answer continues with %q, %v", line, err)
+	}
+	_ = g.Process.Kill()
+	g.wait(t)
+	for _, want := range []string{"config.yaml:1:9", "agent.nam", "keys\":\"log.format"} {
+		if !strings.Contains(g.stderr.String(), want) {
+			t.Errorf("the log does not have %q:\n%s", want, &g.stderr)
+		}
+	}
+}
