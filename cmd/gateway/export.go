@@ -112,7 +112,7 @@ func writeTo(name string, write func(io.Writer) (int, error)) error {
 type transcribed struct {
 	Kind, Name, Author, Text string
 	At                       time.Time
-	Content                  struct{ Files []struct{ Name string } }
+	Content                  struct{ Files []chat.Attachment }
 }
 
 // errNoRoom is returned for a room of which nothing is stored.
@@ -128,18 +128,18 @@ func writeTranscript(to io.Writer, room string, pages func(func(chat.PersonalPag
 		}
 		found = true
 		for _, r := range page.Records {
-			var m transcribed
+			var is transcribed
 			if page.Section != "messages" {
 				break
-			} else if err := json.Unmarshal(r, &m); err != nil {
+			} else if err := json.Unmarshal(r, &is); err != nil {
 				return fmt.Errorf("read a message: %w", err)
-			} else if m.Kind != "" {
+			} else if is.Kind != "" {
 				continue
 			}
+			m := chat.Memory{Name: is.Name, Author: chat.EntityID(is.Author), Text: is.Text, At: is.At, Files: is.Content.Files}
 			messages++
-			fmt.Fprintf(out, "\n**%s**, %s\n\n%s\n", cmp.Or(m.Name, account(m.Author)), m.At.Format("2006-01-02 15:04:05 MST"), m.Text)
-			for _, f := range m.Content.Files {
-				fmt.Fprintf(out, "\n*File: %s*\n", f.Name)
+			if err := m.WriteMarkdown(out, cmp.Or(m.Name, account(string(m.Author)))); err != nil {
+				return err
 			}
 		}
 		return out.Flush()

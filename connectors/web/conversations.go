@@ -88,7 +88,8 @@ type message struct {
 	Tools           []frame         `json:"tools,omitempty"`
 	Interrupted     bool            `json:"interrupted,omitempty"`
 	FailureKind     llm.FailureKind `json:"failureKind,omitempty"`
-	Choices         *answer.Choices `json:"choices,omitempty"` // the options that are still open
+	Choices         *answer.Choices `json:"choices,omitempty"`  // the options that are still open
+	Feedback        *rating         `json:"feedback,omitempty"` // the reader's
 }
 
 // history replies with the conversation, oldest message first. Both the number of replies being built and the bytes
@@ -106,7 +107,7 @@ func (w *Web) history(rw http.ResponseWriter, r *http.Request) {
 		w.broken(rw, "wait to read a conversation", err)
 		return
 	}
-	lines, size, err := w.lines(r.Context(), room.ID, readerOf(r))
+	lines, size, err := w.lines(r, room.ID)
 	held := min(size, w.replies.each) // a message over the limit is sent alone
 	if err == nil {
 		err = w.replies.wait(soon, who, held)
@@ -122,17 +123,24 @@ func (w *Web) history(rw http.ResponseWriter, r *http.Request) {
 
 // lines returns the newest messages of a conversation as JSON, newest first: as many as a reload shows and a reply can
 // hold. size is their length.
-func (w *Web) lines(ctx context.Context, room chat.RoomID, who reader) (lines [][]byte, size int64, err error) {
+func (w *Web) lines(r *http.Request, room chat.RoomID) (lines [][]byte, size int64, err error) {
+	ctx, who := r.Context(), readerOf(r)
 	recent, err := w.recent(ctx, room)
 	if err != nil {
 		return nil, 0, err
+	}
+	rated, err := w.ratings(r, room)
+	if err != nil {
+		return nil, 0, fmt.Errorf("read the ratings: %w", err)
 	}
 	offers, err := w.offers(ctx, room)
 	if err != nil {
 		return nil, 0, fmt.Errorf("read the open question: %w", err)
 	}
 	for _, m := range slices.Backward(recent) {
-		line, err := json.Marshal(w.line(room, m, who, offers[m.ID]))
+		of := w.line(room, m, who, offers[m.ID])
+		of.Feedback = rated[m.ID]
+		line, err := json.Marshal(of)
 		if err != nil {
 			return nil, 0, fmt.Errorf("encode message %s: %w", m.ID, err)
 		}

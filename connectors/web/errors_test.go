@@ -29,7 +29,7 @@ func TestErrorsAreJSON(t *testing.T) {
 			"a history with POST":  {"POST", historyPath, "application/json", "{}", 405, "GET, HEAD"},
 			"a history with PUT":   {"PUT", historyPath, "application/json", "{}", 405, "GET, HEAD"},
 			"a stop with DELETE":   {"DELETE", "/api/conversations/c/stop", "", "", 405, "POST"},
-			"a conversation, GET":  {"GET", "/api/conversations/c", "", "", 405, "DELETE"},
+			"a conversation, GET":  {"GET", "/api/conversations/c", "", "", 405, "DELETE, PATCH"},
 			"an empty choice":      {"POST", choices, "application/json", "{}", 400, ""},
 			"a choice of nothing":  {"POST", choices, "application/json", `{"id":"q"}`, 400, ""},
 			"an option of nothing": {"POST", choices, "application/json", `{"option":0}`, 400, ""},

@@ -14,12 +14,8 @@ import (
 
 const (
 	maxListed  = 200 // conversations in a list, the newest
-	maxTitle   = 120 // characters
 	maxScanned = 50  // conversations that a search reads
 )
-
-// sharedPath begins the paths of shared conversations.
-const sharedPath = "/api/shared/"
 
 // listed is a conversation in the list of its reader.
 type listed struct {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"runtime"
 	"strings"
@@ -244,7 +245,7 @@ func TestTooManyReads(t *testing.T) {
 // A conversation with more text than a reply may have shows its newest messages.
 func TestLongConversation(t *testing.T) {
 	w := New(Options{Listener: noListener{}, Store: large{asked: &atomic.Int64{}}, Agent: chat.Agent{ID: "agent"}})
-	lines, size, err := w.lines(t.Context(), "web/c", reader{})
+	lines, size, err := w.lines(httptest.NewRequest("GET", "/", nil), "web/c")
 	if err != nil || len(lines) != 13 || size > maxReply || !bytes.Contains(lines[0], []byte(`#19"`)) {
 		t.Errorf("%d lines with %d bytes, %v", len(lines), size, err)
 	}

@@ -50,8 +50,15 @@ func newSite(t *testing.T, edit func(*Options)) *site {
 		edit(&o)
 	}
 	s := &site{T: t, web: New(o)}
-	s.web.submit = func(_ context.Context, in chat.Inbound) (chat.Accepted, error) {
+	s.web.submit = func(ctx context.Context, in chat.Inbound) (chat.Accepted, error) {
 		s.said = append(s.said, in)
+		switch in := in.(type) {
+		case chat.Message:
+			return stored.Accept(ctx, in, chat.JoinRule{NoRun: true})
+		case chat.Cleared:
+			n, err := stored.ClearEntirely(ctx, in.Room, in.Person)
+			return chat.Accepted{Deleted: n}, err
+		}
 		return chat.Accepted{}, nil
 	}
 	s.api = s.web.routes()

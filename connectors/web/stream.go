@@ -112,14 +112,15 @@ func (w *Web) submitQuestion(rw http.ResponseWriter, r *http.Request, room chat.
 			return nil
 		}
 	}
+	m := chat.Memory{ID: id, Room: room.ID, Author: author, Name: cmp.Or(who.name, q.Name), Text: q.Text, Files: files, At: time.Now()}
 	acc, err := w.submit(r.Context(), chat.Message{
-		Memory:  chat.Memory{ID: id, Room: room.ID, Author: author, Name: cmp.Or(who.name, q.Name), Text: q.Text, Files: files, At: time.Now()},
+		Memory:  m,
 		Place:   room,
 		Address: chat.Address{Connector: Name, Room: room.ID, ReplyTo: id, BilledTo: payer, Details: who.details},
 		Source:  cmp.Or(q.Source, defaultSource),
 	})
 	if err == nil && who.id != "" && !acc.Duplicate {
-		err = door{w}.touch(r, room.ID) // a message without it could be lost: its sender would not find it again
+		err = door{w}.touch(r, m) // a message without it could be lost: its sender would not find it again
 	}
 	switch {
 	case err != nil:

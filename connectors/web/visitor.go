@@ -303,14 +303,20 @@ const (
 	touched = time.Hour
 )
 
-// touch notes that the reader of r has written in a room: the note stays, and the conversation is the newest one of its reader.
-func (d door) touch(r *http.Request, room chat.RoomID) error {
+// touch notes that the reader of r has written m: the note stays, and the conversation is the newest one of its reader. The first
+// message is its title.
+func (d door) touch(r *http.Request, m chat.Memory) error {
 	who := readerOf(r)
-	readers, err := d.web.opts.Store.Notes(r.Context(), room, chat.ReaderNote, chat.MaxNotes)
+	readers, err := d.web.opts.Store.Notes(r.Context(), m.Room, chat.ReaderNote, chat.MaxNotes)
 	for _, n := range readers {
-		if n.Key == string(who.id) && (!n.Expires.IsZero() || time.Since(n.At) > touched) {
-			return d.note(r.Context(), room, who.id, n.Text, time.Time{})
+		if n.Key != string(who.id) || n.Expires.IsZero() && time.Since(n.At) <= touched {
+			continue
 		}
+		err := d.note(r.Context(), m.Room, who.id, n.Text, time.Time{})
+		if err == nil && !n.Expires.IsZero() {
+			err = d.entitle(r, m)
+		}
+		return err
 	}
 	return err
 }

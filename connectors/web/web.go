@@ -284,6 +284,7 @@ func (w *Web) routes() http.Handler {
 	api.HandleFunc("PUT /api/conversations/{id}/readers/{reader...}", door{w}.grant)
 	api.HandleFunc("DELETE /api/conversations/{id}/readers/{reader...}", door{w}.revoke)
 	api.HandleFunc("POST /api/account/conversations", door{w}.adopt)
+	manageAPI{w}.routes(api)
 	api.HandleFunc("GET /api/conversations/{id}/messages", w.history)
 	api.HandleFunc("GET /api/conversations/{id}/messages/{message}/files/{n}", w.file)
 	files := fileAPI{w}

@@ -5,6 +5,7 @@ package chat
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"math"
 	"regexp"
 	"slices"
@@ -113,6 +114,19 @@ func (m Memory) PromptText() string {
 		}
 	}
 	return strings.Join(lines, "\n")
+}
+
+// WriteMarkdown writes m as a part of a transcript: who wrote it, when, the text, and the names of the files. It fails if w does.
+func (m Memory) WriteMarkdown(w io.Writer, name string) error {
+	if _, err := fmt.Fprintf(w, "\n**%s**, %s\n\n%s\n", name, m.At.Format("2006-01-02 15:04:05 MST"), m.Text); err != nil {
+		return err
+	}
+	for _, f := range m.Files {
+		if _, err := fmt.Fprintf(w, "\n*File: %s*\n", f.Name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // InTranscript reports whether m is part of the conversation. Failure reports and messages about access requests are

@@ -18,6 +18,8 @@ const (
 	AgentNote      NoteKind = "agent"      // the conversation with a model that remembers; see [ThreadOf]
 	ReaderNote     NoteKind = "reader"     // an account that can open a web conversation; the key is its id
 	TitleNote      NoteKind = "title"      // the title of a web conversation; one per room, without a key
+	FeedbackNote   NoteKind = "feedback"   // a rating of an answer; the key is the message and the account
+	ShareNote      NoteKind = "share"      // a copy of a web conversation that a link shows; the key is random
 )
 
 // MaxNotes is the maximum number of notes of a kind in a room.

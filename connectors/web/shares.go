@@ -1,0 +1,247 @@
+package web
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/core/chat"
+)
+
+const (
+	maxShares  = 20        // links of a conversation
+	maxShared  = 256 << 10 // bytes of a copy
+	shareDays  = 30        // unless the request says otherwise
+	mostDays   = 365
+	sharedPath = "/api/shared/" // begins the paths of shared conversations
+)
+
+// shareRequest asks for a link.
+type shareRequest struct {
+	Days int `json:"days,omitempty"` // until it ends; 0: 30
+}
+
+// sharedConversation is a copy of a conversation without calls, files and names, as a link shows it.
+type sharedConversation struct {
+	Title     string          `json:"title,omitempty"`
+	Agent     string          `json:"agentName"`
+	SharedAt  time.Time       `json:"sharedAt"`
+	ExpiresAt time.Time       `json:"expiresAt"`
+	Messages  []sharedMessage `json:"messages"`
+}
+
+type sharedMessage struct {
+	Role      string `json:"role"`
+	Text      string `json:"text"`
+	Timestamp int64  `json:"timestamp"` // milliseconds since 1970
+}
+
+// shareReply describes a link. URL is relative to the gateway's.
+type shareReply struct {
+	ID        string    `json:"id"`
+	URL       string    `json:"url"`
+	CreatedAt time.Time `json:"createdAt"`
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
+// share makes a link that shows the conversation as it is now: POST …/shares. The copy is deleted with any of its messages.
+func (a manageAPI) share(rw http.ResponseWriter, r *http.Request) {
+	room, ok := a.web.room(rw, r)
+	if !ok || !a.web.allow(rw, r, a.web.attempts) {
+		return
+	}
+	var body shareRequest
+	no := readSmall(rw, r, &body, `{"days": …}`)
+	if no == nil && (body.Days < 0 || body.Days > mostDays) {
+		no = refused(http.StatusBadRequest, "days is between 1 and 365.")
+	}
+	if no != nil {
+		refuseBody(rw, r.Body, no)
+		return
+	}
+	if body.Days == 0 {
+		body.Days = shareDays
+	}
+	note, err := a.snapshot(r.Context(), room.ID, time.Now().AddDate(0, 0, body.Days))
+	var before []chat.RoomNote
+	if err == nil {
+		before, err = a.web.opts.Store.Notes(r.Context(), room.ID, chat.ShareNote, chat.MaxNotes)
+	}
+	switch {
+	case err != nil:
+	case note.First == "":
+		fail(rw, http.StatusConflict, "There is nothing to share yet.")
+		return
+	case len(before) >= maxShares:
+		fail(rw, http.StatusConflict, "This conversation has 20 links. Please remove one first.")
+		return
+	default:
+		err = a.web.opts.Store.SaveNote(r.Context(), note)
+	}
+	var link shareReply
+	if err == nil {
+		link, err = a.link(r.Context(), note)
+	}
+	if err != nil {
+		a.web.broken(rw, "share a conversation", err)
+		return
+	}
+	reply(rw, http.StatusCreated, map[string]shareReply{"share": link})
+}
+
+// snapshot returns the note with a copy of a room: its newest messages, as many as fit.
+func (a manageAPI) snapshot(ctx context.Context, room chat.RoomID, ends time.Time) (chat.RoomNote, error) {
+	note := chat.RoomNote{Room: room, Kind: chat.ShareNote, Key: newID(), At: time.Now(), Expires: ends}
+	recent, err := a.web.opts.Store.Recent(ctx, room, chat.Said, 0, shown)
+	if err != nil {
+		return note, err
+	}
+	titles, err := a.web.opts.Store.Notes(ctx, room, chat.TitleNote, 1)
+	if err != nil {
+		return note, err
+	}
+	is := sharedConversation{Agent: a.web.opts.Agent.Name, SharedAt: note.At.UTC(), ExpiresAt: ends.UTC()}
+	if len(titles) > 0 {
+		is.Title = titles[0].Text
+	}
+	size := 0
+	for _, m := range slices.Backward(recent) {
+		if size += len(m.Text); size > maxShared {
+			break
+		}
+		role := "user"
+		if m.Author == chat.EntityID(a.web.opts.Agent.ID) {
+			role = "assistant"
+		}
+		is.Messages = append(is.Messages, sharedMessage{role, m.Text, m.At.UnixMilli()})
+		if note.First = m.ID; note.Last == "" {
+			note.Last = m.ID
+		}
+	}
+	slices.Reverse(is.Messages)
+	stored, err := json.Marshal(is)
+	note.Text = string(stored)
+	return note, err
+}
+
+// shares lists the links of a conversation: GET …/shares.
+func (a manageAPI) shares(rw http.ResponseWriter, r *http.Request) {
+	room, ok := a.web.room(rw, r)
+	if !ok {
+		return
+	}
+	notes, err := a.web.opts.Store.Notes(r.Context(), room.ID, chat.ShareNote, chat.MaxNotes)
+	all := []shareReply{}
+	for _, n := range notes {
+		var link shareReply
+		if err == nil {
+			link, err = a.link(r.Context(), n)
+		}
+		all = append(all, link)
+	}
+	if err != nil {
+		a.web.broken(rw, "list the links of a conversation", err)
+		return
+	}
+	reply(rw, http.StatusOK, map[string][]shareReply{"shares": all})
+}
+
+// unshare removes a link: DELETE …/shares/{share}.
+func (a manageAPI) unshare(rw http.ResponseWriter, r *http.Request) {
+	room, ok := a.web.room(rw, r)
+	if !ok {
+		return
+	}
+	if err := a.web.opts.Store.SaveNote(r.Context(), chat.RoomNote{Room: room.ID, Kind: chat.ShareNote, Key: r.PathValue("share")}); err != nil {
+		a.web.broken(rw, "remove the link of a conversation", err)
+		return
+	}
+	reply(rw, http.StatusOK, okReply{true})
+}
+
+// shared shows the copy of a conversation to everyone who has the link: GET /api/shared/{token}, as text, or as JSON for clients
+// that accept that.
+func (a manageAPI) shared(rw http.ResponseWriter, r *http.Request) {
+	room, key, err := a.open(r.Context(), r.PathValue("token"))
+	var notes []chat.RoomNote
+	if err == nil {
+		notes, err = a.web.opts.Store.Notes(r.Context(), room, chat.ShareNote, chat.MaxNotes)
+	}
+	i := slices.IndexFunc(notes, func(n chat.RoomNote) bool { return n.Key == key })
+	if err == nil && i < 0 {
+		err = chat.ErrNotFound
+	}
+	var is sharedConversation
+	if err == nil {
+		err = json.Unmarshal([]byte(notes[i].Text), &is)
+	}
+	switch {
+	case errors.Is(err, chat.ErrNotFound):
+		fail(rw, http.StatusNotFound, "This link has ended.")
+	case err != nil:
+		a.web.broken(rw, "show a shared conversation", err)
+	case strings.Contains(r.Header.Get("Accept"), "application/json"):
+		reply(rw, http.StatusOK, is)
+	default:
+		rw.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		for _, m := range is.Messages {
+			name := "You"
+			if m.Role == "assistant" {
+				name = is.Agent
+			}
+			if (chat.Memory{Text: m.Text, At: time.UnixMilli(m.Timestamp).UTC()}).WriteMarkdown(rw, name) != nil {
+				return // the reader has disconnected
+			}
+		}
+	}
+}
+
+// link returns the link to a copy. Its token is the encrypted name of the note, so that it reveals no id of a conversation.
+func (a manageAPI) link(ctx context.Context, n chat.RoomNote) (shareReply, error) {
+	seal, err := a.seal(ctx)
+	if err != nil {
+		return shareReply{}, err
+	}
+	// The nonce is that of the note, which is random: the same link each time.
+	nonce, err := base64.RawURLEncoding.DecodeString(n.Key[:16])
+	token := seal.Seal(nonce, nonce, []byte(string(n.Room)+"\x00"+n.Key), nil)
+	return shareReply{n.Key, strings.TrimPrefix(sharedPath, "/") + base64.RawURLEncoding.EncodeToString(token), n.At.UTC(), n.Expires.UTC()}, err
+}
+
+// open returns the room and the key of the note behind a token, or [chat.ErrNotFound].
+func (a manageAPI) open(ctx context.Context, token string) (room chat.RoomID, key string, err error) {
+	seal, err := a.seal(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(token)
+	if err != nil || len(raw) < seal.NonceSize() {
+		return "", "", chat.ErrNotFound
+	}
+	name, err := seal.Open(nil, raw[:seal.NonceSize()], raw[seal.NonceSize():], nil)
+	id, key, ok := strings.Cut(string(name), "\x00")
+	if err != nil || !ok {
+		return "", "", chat.ErrNotFound
+	}
+	return chat.RoomID(id), key, nil
+}
+
+// seal returns the cipher of tokens. It fails if the gateway's secret can't be read.
+func (a manageAPI) seal(ctx context.Context) (cipher.AEAD, error) {
+	key, err := a.web.visitors.MAC(ctx, "share", nil)
+	if err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCM(block)
+}
