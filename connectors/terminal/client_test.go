@@ -292,3 +292,18 @@ func TestTextGrowsLinearly(t *testing.T) {
 		t.Errorf("a piece costs %.0f bytes of 5,000, %.0f of 50,000", short, long)
 	}
 }
+
+// A question is shown once, with its text: a stream that is joined again repeats only its options.
+func TestScriptShowsAQuestionOnce(t *testing.T) {
+	const options = `data: {"type":"status","kind":"choices","choices":{"id":"q","options":["Yes","No"]}}`
+	g := newGateway(t,
+		frames(`data: {"type":"token","text":"Which one?"}`, options, `data: {"type":"reconnect","after":1}`),
+		frames(`data: {"type":"status","kind":"thinking"}`, options, `data: {"type":"token","fullText":"Which one?"}`, `data: {"type":"done","fullText":"Which one? Yes."}`))
+	c, err := Open(t.Context(), g.URL, "old")
+	require.NoError(t, err)
+	var out, notes strings.Builder
+	require.NoError(t, (Script{Client: c, Out: &out, Notes: &notes}).Ask(t.Context(), "Hi"))
+	if got := notes.String(); strings.Count(got, "Which one?") != 1 || strings.Count(got, "Yes") != 1 {
+		t.Errorf("the notes are %q", got)
+	}
+}

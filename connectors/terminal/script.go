@@ -43,12 +43,17 @@ func (s Script) Ask(ctx context.Context, text string) error {
 
 // read receives the answer to its end.
 func (s Script) read(ctx context.Context, text string, r *reply) error {
+	told := "" // the question that was shown: a stream that is joined again repeats its options, without the text above
 	for f, err := range s.Client.Send(ctx, text) {
 		if err != nil {
 			return err
 		}
 		r.take(f)
-		if note := s.note(f, r); s.Notes != nil && note != "" {
+		repeated := f.Choices != nil && f.Choices.ID == told
+		if f.Type == "status" && f.Choices != nil {
+			told = f.Choices.ID
+		}
+		if note := s.note(f, r); s.Notes != nil && note != "" && !repeated {
 			_, _ = fmt.Fprintln(s.Notes, harmless(note)) // keep receiving the answer even if notices can't be written
 		}
 		if s.JSON && f.raw != nil {
