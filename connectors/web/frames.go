@@ -93,6 +93,7 @@ type encoder struct {
 	calls   []frame        // started and not yet ended at the reader
 	places  map[string]int // of the calls that the reader has received
 	asked   bool           // the reader shows options
+	lost    bool           // the next view is of another answer of the run
 	out     []frame        // the result of the last call of encode
 }
 
@@ -108,10 +109,14 @@ func (e *encoder) nothing(why string) []frame {
 	return []frame{{Type: "done", FullText: &empty, AgentName: e.agent, NoResponse: why}}
 }
 
-// restart prepares for another answer of the same run. It ends the calls of the previous one, and takes its options
-// away, because the process that takes over a run makes its own calls, or none. The text is sent as a whole next.
-func (e *encoder) restart() (out []frame) {
+// restart prepares for another answer of the same run, whose first state is now. It ends the calls of the previous one and takes
+// its options away, unless the new one has them: a run that has waited continues with its calls, but another process that takes
+// over a run makes its own calls, or none. The text is sent as a whole next.
+func (e *encoder) restart(now answer.View) (out []frame) {
 	for _, f := range e.calls {
+		if slices.ContainsFunc(now.Segments, func(s answer.Segment) bool { return s.Call == f.CallID }) {
+			continue
+		}
 		cut := frame{Type: "tool", Phase: "error", CallID: f.CallID, ToolName: f.ToolName, Label: f.Label, Stage: answer.StageEnd, Error: "Interrupted by a restart."}
 		if showed(e.seen, f.CallID) {
 			cut = e.showing(cut, nil)
@@ -120,7 +125,7 @@ func (e *encoder) restart() (out []frame) {
 		}
 		out = append(out, cut)
 	}
-	if e.asked {
+	if e.asked && now.Choices == nil {
 		out = append(out, frame{Type: "status", Kind: "choices"})
 	}
 	if e.reasoned {
@@ -134,9 +139,13 @@ func (e *encoder) restart() (out []frame) {
 // encode returns the frames that bring the reader up to date with view, until the next call, which reuses their memory.
 // changes are those in between: their text is sent at the position of the last one among the calls.
 func (e *encoder) encode(run chat.RunID, changes []answer.Change, view answer.View) []frame {
+	if e.lost {
+		e.out = e.restart(view)
+	} else {
+		clear(e.out)
+		e.out = e.out[:0]
+	}
 	e.run = run
-	clear(e.out)
-	e.out = e.out[:0]
 	if e.places != nil || view.Outcome.Done() || !onlyText(changes) {
 		e.encodeAll(changes, view)
 		return e.out
@@ -241,7 +250,7 @@ func (e *encoder) moved(were map[string]int, told []frame) (out []frame) {
 				continue
 			}
 			f := e.toolFrame(s.Call, answer.Tool{Stage: s.Tool.Stage, Success: s.Tool.Success})
-			f.At = e.places[s.Call]
+			f.At, f.ToolName, f.Label = e.places[s.Call], "", ""
 			out = append(out, f)
 		}
 	}

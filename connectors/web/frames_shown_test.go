@@ -1,6 +1,7 @@
 package web
 
 import (
+	"slices"
 	"testing"
 
 	"parley/core/answer"
@@ -116,15 +117,15 @@ func TestFramesOfWhatIsShownAtARestart(t *testing.T) {
 	s.update("", track)
 	s.offer(&answer.Choices{ID: "q", Options: []string{"Yes", "No"}})
 	s.read()
-	wantFrames(t, `{"type":"tool","phase":"error","callId":"1","toolName":"Play","stage":"end","error":"Interrupted by a restart.","images":[],"files":[]}`+"\n"+over, s.enc.restart())
-	wantFrames(t, "", s.enc.restart())
+	wantFrames(t, `{"type":"tool","phase":"error","callId":"1","toolName":"Play","stage":"end","error":"Interrupted by a restart.","images":[],"files":[]}`+"\n"+over, s.enc.restart(answer.View{}))
+	wantFrames(t, "", s.enc.restart(answer.View{}))
 
 	s = &shows{}
 	s.call(answer.StageStart)
 	s.offer(&answer.Choices{ID: "q", Options: []string{"Yes", "No"}})
 	s.offer(nil)
 	s.read()
-	wantFrames(t, `{"type":"tool","phase":"error","callId":"1","toolName":"Play","stage":"end","error":"Interrupted by a restart."}`, s.enc.restart())
+	wantFrames(t, `{"type":"tool","phase":"error","callId":"1","toolName":"Play","stage":"end","error":"Interrupted by a restart."}`, s.enc.restart(answer.View{}))
 }
 
 // WB-15: files of an answer that has ended are addresses: who replays it holds none of them.
@@ -137,4 +138,23 @@ func TestFramesOfAnEndedAnswer(t *testing.T) {
 	there := `"images":["` + atFile + `3"],"files":[{"name":"a.ogg","type":"audio/ogg","size":7,"url":"` + atFile + `4"}]`
 	wantFrames(t, started+"\n"+`{"type":"tool","phase":"result","callId":"1","toolName":"Play","stage":"end",`+there+`}`+"\n"+
 		`{"type":"done","fullText":"",`+there+`,"messageId":"run"}`, s.read())
+}
+
+// A run that has waited continues with its calls: they did not end, and its options stay. Only a call that is not continued has ended.
+func TestFramesOfARunThatContinues(t *testing.T) {
+	s := &shows{}
+	s.call(answer.StageStart)
+	s.read()
+	s.enc.lost = true
+	next := &shows{enc: s.enc}
+	next.call(answer.StageRunning)
+	if got := next.read(); len(got) == 0 || slices.ContainsFunc(got, func(f frame) bool { return f.Error != "" }) {
+		t.Errorf("its call ended: %+v", got)
+	}
+	next.enc.lost = true
+	other := &shows{enc: next.enc}
+	other.Apply(answer.Change{Kind: answer.Text, Text: "New."})
+	if got := other.read(); !slices.ContainsFunc(got, func(f frame) bool { return f.Error == "Interrupted by a restart." }) {
+		t.Errorf("a call that is not continued goes on: %+v", got)
+	}
 }

@@ -220,8 +220,8 @@ func TestFramesOfACall(t *testing.T) {
 {"type":"tool","phase":"call","callId":"1","toolName":"READ","label":"Read","stage":"streaming","at":10,"parametersChunk":"{\"path\":\"a.txt\"}","compactParams":"a.txt"}`
 	wantFrames(t, want, enc.encode("run", changes, view))
 	moved := enc
-	wantFrames(t, `{"type":"tool","phase":"error","callId":"1","toolName":"READ","label":"Read","stage":"end","error":"Interrupted by a restart."}`, moved.restart())
-	wantFrames(t, "", moved.restart())
+	wantFrames(t, `{"type":"tool","phase":"error","callId":"1","toolName":"READ","label":"Read","stage":"end","error":"Interrupted by a restart."}`, moved.restart(answer.View{}))
+	wantFrames(t, "", moved.restart(answer.View{}))
 
 	tool(answer.Tool{Stage: answer.StageRunning, Parameters: `{"path":"a.txt"}`, CompactParams: "a.txt"})
 	tool(answer.Tool{Stage: answer.StageEnd, Parameters: `{"path":"a.txt"}`, CompactParams: "a.txt", Result: "x", ShortResult: "1 line", Success: true})
@@ -233,7 +233,7 @@ func TestFramesOfACall(t *testing.T) {
 {"type":"status","kind":"streaming"}
 {"type":"token","text":"\n\nDone."}`
 	wantFrames(t, want, enc.encode("run", changes, view))
-	wantFrames(t, "", enc.restart())
+	wantFrames(t, "", enc.restart(answer.View{}))
 }
 
 func wantFrames(t *testing.T, want string, got []frame) {
@@ -310,7 +310,7 @@ func TestReasoningFrames(t *testing.T) {
 		a.Apply(answer.Change{Kind: answer.Reasoning, Text: "to 3."})
 		a.Apply(answer.Change{Kind: answer.Text, Text: "3"})
 		changes, view := a.Read(0)
-		frames := slices.Concat(slices.Clone(enc.encode("run", changes, view)), enc.restart())
+		frames := slices.Concat(slices.Clone(enc.encode("run", changes, view)), enc.restart(answer.View{}))
 		got, err := json.Marshal(frames)
 		if err != nil {
 			t.Fatal(err)

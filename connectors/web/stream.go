@@ -217,9 +217,7 @@ func (w *Web) follow(ctx context.Context, out *sse, room chat.RoomID, acc chat.A
 		if !errors.Is(err, answer.ErrLost) {
 			return err
 		}
-		if err := out.frames(enc.restart()); err != nil { // another process has taken over the run: its answer starts from the beginning
-			return err
-		}
+		enc.lost = true // another answer begins: of another process, or of this one after the run has waited
 	}
 }
 
