@@ -129,7 +129,7 @@ func (w *Web) lines(r *http.Request, room chat.RoomID) (lines [][]byte, size int
 	if err != nil {
 		return nil, 0, err
 	}
-	rated, err := w.ratings(r, room)
+	rated, err := door{w}.ratings(r, room)
 	if err != nil {
 		return nil, 0, fmt.Errorf("read the ratings: %w", err)
 	}

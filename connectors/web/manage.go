@@ -197,8 +197,8 @@ func (a manageAPI) rate(rw http.ResponseWriter, r *http.Request) {
 }
 
 // ratings returns the reader's ratings in a room, by the id of the message.
-func (w *Web) ratings(r *http.Request, room chat.RoomID) (map[chat.MemoryID]*rating, error) {
-	notes, err := w.opts.Store.Notes(r.Context(), room, chat.FeedbackNote, chat.MaxNotes)
+func (d door) ratings(r *http.Request, room chat.RoomID) (map[chat.MemoryID]*rating, error) {
+	notes, err := d.web.opts.Store.Notes(r.Context(), room, chat.FeedbackNote, chat.MaxNotes)
 	all := map[chat.MemoryID]*rating{}
 	for _, n := range notes {
 		var is rating

@@ -45,15 +45,15 @@ func crowded(sentence string) *refusal {
 }
 
 // occupy limits the concurrent requests of a visitor, or of an address without tokens. The caller must call release.
-func (w *Web) occupy(r *http.Request, who reader) (release func(), no *refusal) {
-	by := caller{from: w.guard.client(r), shared: true}
+func (d door) occupy(r *http.Request, who reader) (release func(), no *refusal) {
+	by := caller{from: d.web.guard.client(r), shared: true}
 	if who.id != "" && !who.owner {
 		by = caller{who: who.id}
 	}
-	if !w.desks.take(by, 1) {
+	if !d.web.desks.take(by, 1) {
 		return nil, crowded("You have too many chats open. Please close some.")
 	}
-	return func() { w.desks.give(by, 1) }, nil
+	return func() { d.web.desks.give(by, 1) }, nil
 }
 
 // legible refuses addresses with control characters or invalid UTF-8: no id has them, and a store may fail on them.

@@ -63,7 +63,7 @@ func (d door) identified(next http.Handler, refuse func(http.ResponseWriter, *re
 				rw.Header().Set("Sunset", end.UTC().Format(http.TimeFormat))
 			}
 		}
-		release, no := d.web.occupy(r, who)
+		release, no := d.occupy(r, who)
 		if no != nil {
 			refuse(rw, no)
 			return
