@@ -153,7 +153,7 @@ func (s *stage) node(script string, args ...string) {
 	begun := time.Now()
 	defer func() { s.Logf("%s took %v", script, time.Since(begun)) }()
 	c := exec.CommandContext(ctx, "node", append([]string{filepath.Join(dir, script)}, args...)...)
-	c.Env = append(os.Environ(), "GATEWAY="+s.base, "CONTROL="+s.control.URL)
+	c.Env = append(os.Environ(), "GATEWAY="+s.base, "CONTROL="+s.control.URL, "SITE_SECRET="+siteSecret)
 	out, err := c.CombinedOutput()
 	if err != nil {
 		s.Fatalf("%s %q: %v\n%s", script, args, err, out)

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"parley/config"
 )
 
 // The environment of a process of this test binary that is a gateway.
@@ -19,10 +21,12 @@ const (
 	childControl = "CLIENTS_CONTROL"
 )
 
+const siteSecret = "a-secret-of-the-site-of-32-bytes!" // that of the tokens of visitors
+
 // runChild is a gateway in a process of its own, until it is killed.
 func runChild() {
 	s := &stage{away: os.Getenv(childControl)}
-	g, err := s.gateway(os.Getenv(childStore), os.Getenv(childListen), slog.New(slog.NewTextHandler(os.Stderr, nil)), nil)
+	g, err := s.gateway(os.Getenv(childStore), os.Getenv(childListen), slog.New(slog.NewTextHandler(os.Stderr, nil)), func(c *config.Config) { c.Web.Accounts.Secret, c.Web.Accounts.Audience = siteSecret, "parley" })
 	if err == nil {
 		err = g.Run(context.Background())
 	}
