@@ -358,7 +358,7 @@ func (x *exchange) listen(t target, enc dialect.Encoder) *listening {
 	l := &listening{encoder: enc, answered: t.question, read: dialect.Reader{Details: readerOf(x.r).details, Reasons: x.web.opts.Reasoning}}
 	if t.before != nil {
 		before := *t.before
-		before.Choices = nil // the text of the question changes with the choice
+		l.skips, before.Choices = true, nil // the text of the question changes with the choice
 		enc.Skip(l.read.State("", nil, before))
 	}
 	return l

@@ -3,9 +3,7 @@ package web
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
-	"time"
 
 	"parley/connectors/web/dialect"
 	"parley/core/answer"
@@ -18,6 +16,7 @@ type listening struct {
 	encoder dialect.Encoder
 	// answered is the question that the request has answered: the answer that waited for it may still show it.
 	answered string
+	skips    bool                // the client has a part of the answer already
 	prepare  func(h http.Header) // sets headers of the response; can be nil
 }
 
@@ -57,61 +56,45 @@ func (c clients) relay(rw http.ResponseWriter, r *http.Request, run chat.RunID, 
 
 // encodeAll is relay after the header.
 func (c clients) encodeAll(ctx context.Context, out *sse, run chat.RunID, l *listening) (err error) {
-	if apart(func() { out.buf, err = l.encoder.Begin(out.buf) }); err != nil {
-		return err
-	}
 	if run == "" {
-		if out.buf, err = l.encoder.Encode(out.buf, dialect.State{Outcome: answer.Outcome{Status: answer.Ignored}}); err != nil {
-			return err
-		}
+		return c.encodeNothing(out, l)
 	}
-	if err := out.flush(); err != nil || run == "" {
-		return err
-	}
+	b := c.web.broadcasts.join(run, l)
+	defer c.web.broadcasts.leave(b)
+	p := place{starts: b.begun()}
 	for { // a run can change hands several times
 		var a *answer.Answer
 		apart(func() { a, err = c.web.opts.Answers.Watch(ctx, run) })
 		if err != nil {
 			return err
 		}
-		if err = c.encodeOne(ctx, out, run, a, l); !errors.Is(err, answer.ErrLost) {
+		if err = b.read(ctx, out, run, a, &p); !errors.Is(err, answer.ErrLost) {
 			return err
 		}
+		p.starts = b.restart(p.starts)
 	}
 }
 
-// encodeOne writes the states of a until it ends or waits for a choice. A slow reader gets fewer of them.
-func (c clients) encodeOne(ctx context.Context, out *sse, run chat.RunID, a *answer.Answer, l *listening) error {
-	var at answer.Cursor
-	var next time.Time
-	for {
-		if _, err := out.wait(ctx, a, at); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		if err := out.pause(ctx, next, a.Ended()); err != nil {
-			return err
-		}
-		var over bool
-		var err error
-		apart(func() { at, over, err = l.encode(out, run, a, at) }) // encoding/json needs 8 KB of stack
-		if err != nil {
-			return err
-		}
-		if err := out.flush(); err != nil || over {
-			return err
-		}
-		next = time.Now().Add(pace)
+// encodeNothing writes the stream of a message that no run answers.
+func (clients) encodeNothing(out *sse, l *listening) (err error) {
+	if out.buf, err = l.encoder.Begin(out.buf); err == nil {
+		out.buf, err = l.encoder.Encode(out.buf, dialect.State{Outcome: answer.Outcome{Status: answer.Ignored}})
 	}
+	if err != nil {
+		return err
+	}
+	return out.flush()
 }
 
-// encode encodes the changes of a after at, and reports whether the stream is over.
-func (l *listening) encode(out *sse, run chat.RunID, a *answer.Answer, at answer.Cursor) (_ answer.Cursor, over bool, err error) {
+// encode appends the changes of a after at, and reports whether the stream is over. Another replica's answer can be behind.
+func (l *listening) encode(b []byte, run chat.RunID, a *answer.Answer, at answer.Cursor) (_ []byte, now answer.Cursor, over bool, err error) {
 	changes, view := a.Read(at)
+	if view.At <= at {
+		return b, at, false, nil
+	}
 	s := l.state(run, changes, view)
-	out.buf, err = l.encoder.Encode(out.buf, s)
-	return view.At, s.Over(), err
+	b, err = l.encoder.Encode(b, s)
+	return b, view.At, s.Over(), err
 }
 
 // state returns the state of a view, without a question that was answered.

@@ -154,6 +154,8 @@ type Web struct {
 	streams   *sync.WaitGroup
 	handler   http.Handler        // the routes
 	latest    atomic.Pointer[Web] // serves new requests, see Reload
+	// broadcasts are the streams in other clients' formats.
+	broadcasts *broadcasts
 }
 
 // New returns the web connector. It takes ownership of the listener.
@@ -194,6 +196,7 @@ func finish(w *Web) {
 	w.minted = newLimiter(o.Limits.ConversationsPerHour, time.Hour)
 	w.places = &share{all: math.MaxInt64, each: int64(cmp.Or(o.Limits.OpenRequests*office, math.MaxInt))}
 	w.desks = &share{all: math.MaxInt64, each: int64(cmp.Or(o.Limits.OpenRequests, math.MaxInt))}
+	w.broadcasts = &broadcasts{}
 	w.handler = w.routes()
 }
 

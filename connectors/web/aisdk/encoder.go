@@ -55,6 +55,9 @@ type Status struct {
 // Done ends every stream.
 const Done = "data: [DONE]\n\n"
 
+// Key is the same for encoders whose events are the same.
+func (e *Encoder) Key() string { return fmt.Sprint("aisdk ", e.Approvals, e.Continues, e.MessageID) }
+
 func (e *Encoder) add(c uistream.Chunk) {
 	if e.err == nil {
 		e.out, e.err = dialect.Event(e.out, c)
