@@ -31,6 +31,8 @@ type Config struct {
 	Bus     relay.Bus         // nil: this is the only replica
 	Models  llm.Models        // Large at least
 	Reader  attachment.Reader // nil: attachments are not read
+	// Fetch downloads an attachment from the connector that it came from, for models that take files; nil: they get none.
+	Fetch func(ctx context.Context, connector string, f chat.Attachment, limit int64) (llm.File, error)
 	// ReadLinks makes it read the pages that questions link to, too.
 	ReadLinks bool
 	Plugins   []action.Plugin // may be empty

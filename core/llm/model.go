@@ -63,9 +63,11 @@ type Named struct {
 	Agent   bool   // it is an agent with tools of its own: it only answers users
 	// Remembers means that it can keep its own memory of conversations: requests to it have a [Session].
 	Remembers bool
-	Thinking  Thinking // the visible part of its reasoning
-	Prompt    int      // the maximum tokens of its prompts, instead of the usual one; 0 means the usual one
-	Fallback  []string // the names of its fallbacks, in order
+	// Files means that it takes the files of the question as they are.
+	Files    bool
+	Thinking Thinking // the visible part of its reasoning
+	Prompt   int      // the maximum tokens of its prompts, instead of the usual one; 0 means the usual one
+	Fallback []string // the names of its fallbacks, in order
 }
 
 // DefaultName is the name of the model that answers, if the owner gives none.
@@ -134,6 +136,7 @@ type Message struct {
 	Role    Role
 	Text    string
 	Images  []File     // of User: attached images; only for models with vision
+	Files   []File     // of User: other attached files, for models that take them: see [Named.Files]
 	Context bool       // of User: context from the gateway, not a participant's message
 	Calls   []ToolCall // of Assistant: tool calls, after the text
 	Call    string     // of RoleTool: the id of the call that Text is the result of

@@ -97,6 +97,7 @@ type Builder struct {
 	Outputs []Output      // in prompt order
 
 	Images []llm.File // images of the question
+	Files  []llm.File // its other files, for a model that takes them
 	Limit  int        // the maximum tokens of a prompt, instead of the composer's; 0 means the composer's
 }
 

@@ -90,7 +90,7 @@ func (st *Builder) shown(req llm.Request) llm.Request {
 	req.Messages = llm.BeginWithUser(req.Messages) // here, because a valid list is not copied later
 	for i, t := range slices.Backward(req.Messages) {
 		if t.Role == llm.RoleUser && !t.Context {
-			req.Messages[i].Images = st.Images
+			req.Messages[i].Images, req.Messages[i].Files = st.Images, st.Files
 			break
 		}
 	}

@@ -1,10 +1,12 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 
 	"parley/core/action"
 	"parley/core/answer"
@@ -36,6 +38,8 @@ type Preparer struct {
 	Reading   attachment.Reading // of any run: without its messages and its life
 	Log       *slog.Logger
 
+	// Fetch downloads an attachment, for models that take files; nil: they get none.
+	Fetch     func(ctx context.Context, connector string, f chat.Attachment, limit int64) (llm.File, error)
 	ReadLinks bool // the pages that questions link to are read, too
 	Deaf      bool // voice messages can't be transcribed
 }
@@ -51,6 +55,7 @@ type preparation struct {
 	state    *prompt.Builder // builds the prompts of the turn, once it is prepared
 	lost     bool            // the prompt left out messages: they are to be summarized
 	pictures []llm.File      // the images for the model
+	files    []llm.File      // the other files, for a model that takes them
 }
 
 // prepare reads the material of a run's prompts. It fails with [errAnswered] if the answer is complete without a model, and
@@ -89,7 +94,7 @@ func (pn *preparation) prepare(ctx context.Context) (*prompt.Builder, error) {
 	pn.trimHistory(ctx, model.Prompt)
 	st := pn.Composer.Turn(pn.at.turn)
 	pn.state = st
-	st.Images, st.Limit = pn.pictures, model.Prompt
+	st.Images, st.Files, st.Limit = pn.pictures, pn.files, model.Prompt
 	return st, nil
 }
 
@@ -113,6 +118,7 @@ func (pn *preparation) readCounted(ctx context.Context, s *action.TurnContext) e
 	err := pn.journal.risk.During("media", pn.reading.HasFiles(*s), func() {
 		pn.pictures = pn.reading.View(ctx, s)
 		pn.reading.Read(ctx, s, pn.reading.Worded(*s))
+		pn.files = pn.originals(ctx, *s)
 	})
 	if err != nil {
 		return err
@@ -125,6 +131,34 @@ func (pn *preparation) readCounted(ctx context.Context, s *action.TurnContext) e
 		return nil
 	}
 	return pn.answerWithoutModel(ctx)
+}
+
+const maxOriginals = 4 // files of a question
+
+// originals downloads the files of the messages to answer, for a model that takes them. Pictures that it sees are left out.
+// A file that can't be downloaded is left out, too: the text of the message names it.
+func (pn *preparation) originals(ctx context.Context, s action.TurnContext) (all []llm.File) {
+	m := pn.gen.Route.Current()
+	if !m.Files || pn.Fetch == nil {
+		return nil
+	}
+	for _, asked := range s.Recent {
+		if !slices.Contains(s.Answered, asked.ID) {
+			continue
+		}
+		for _, f := range asked.Files {
+			if f.Link || m.Vision && strings.HasPrefix(f.Type, "image/") || len(all) == maxOriginals {
+				continue
+			}
+			file, err := pn.Fetch(ctx, s.Room.Connector, f, llm.MaxFile)
+			if err != nil {
+				pn.Log.Warn("a file can't be passed on to the model", "run", pn.at.run.ID, "err", err)
+				continue
+			}
+			all = append(all, llm.File{Name: f.Name, Type: cmp.Or(f.Type, file.Type), Data: file.Data})
+		}
+	}
+	return all
 }
 
 // answerWithoutModel answers without a model if possible, and returns [errAnswered] then.

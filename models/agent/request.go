@@ -199,14 +199,14 @@ func assistant(t llm.Message) agui.Message {
 
 // userContent returns the text of a message, or a list of parts if it has files.
 func userContent(t llm.Message) json.RawMessage {
-	if len(t.Images) == 0 {
+	if len(t.Images)+len(t.Files) == 0 {
 		return quoted(t.Text)
 	}
 	var parts []agui.Part
 	if t.Text != "" {
 		parts = append(parts, agui.Part{Type: "text", Text: t.Text})
 	}
-	for _, f := range t.Images {
+	for _, f := range slices.Concat(t.Images, t.Files) {
 		part := agui.Part{Type: "document", Source: &agui.Source{Type: "data", Value: base64.StdEncoding.EncodeToString(f.Data), MimeType: f.Type}}
 		if kind, _, _ := strings.Cut(f.Type, "/"); slices.Contains([]string{"image", "audio", "video"}, kind) {
 			part.Type = kind
@@ -242,7 +242,7 @@ func (m *Model) chat(j job) chatRequest {
 			w.Messages = append(w.Messages, uistream.Message{ID: id, Role: "assistant", Parts: []uistream.Part{{Type: "text", Text: t.Text}}})
 		case t.Role == llm.RoleUser:
 			parts := []uistream.Part{{Type: "text", Text: t.Text}}
-			for _, f := range t.Images {
+			for _, f := range slices.Concat(t.Images, t.Files) {
 				parts = append(parts, uistream.Part{Type: "file", MediaType: f.Type, FileName: f.Name, URL: f.DataURL()})
 			}
 			w.Messages = append(w.Messages, uistream.Message{ID: id, Role: "user", Parts: parts})

@@ -15,6 +15,7 @@ type (
 		Input           []any      `json:"input"` // message, callItem, resultItem and reasoningItem
 		Stream          bool       `json:"stream"`
 		Store           *bool      `json:"store,omitempty"`
+		Previous        string     `json:"previous_response_id,omitempty"`
 		Include         []string   `json:"include,omitempty"`
 		MaxOutputTokens int        `json:"max_output_tokens,omitempty"`
 		Temperature     *float64   `json:"temperature,omitempty"`
@@ -85,6 +86,7 @@ type (
 		Refusal string `json:"refusal"`
 	}
 	response struct {
+		ID                string          `json:"id"`
 		Status            string          `json:"status"`
 		Error             json.RawMessage `json:"error"`
 		IncompleteDetails struct {

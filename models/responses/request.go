@@ -9,16 +9,17 @@ import (
 )
 
 // request writes req as a request of the API, which has neither stop nor seed.
-func (m *Model) request(name string, req llm.Request, n wire.Names) request {
+func (m *Model) request(name string, req llm.Request, previous string, n wire.Names) request {
 	o := m.options.Parameters
 	r := request{
 		Model: name, Stream: true, Instructions: req.System, Input: m.history(req.Messages, n), Temperature: o.Temperature, TopP: o.TopP,
 	}
-	no := false
+	no, chained := false, m.chained(req)
+	r.Previous = previous
 	if m.Sends("store") {
-		r.Store = &no
+		r.Store = &chained
 	}
-	if m.Sends("include") {
+	if m.Sends("include") && !chained { // otherwise the provider has the reasoning
 		r.Include = []string{"reasoning.encrypted_content"}
 	}
 	if m.Sends("max_output_tokens") {

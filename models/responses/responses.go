@@ -1,11 +1,13 @@
 // Package responses implements [llm.Model] for OpenAI's Responses API
 // (https://platform.openai.com/docs/api-reference/responses). Unlike chat completions, it continues the model's
-// reasoning over the rounds of one answer. The API could keep the conversation itself, but the gateway asks it to store
-// nothing: reasoning comes encrypted, and is sent back with the results of tools, see item in stream.go.
+// reasoning over the rounds of one answer. By default the gateway asks the API to store nothing: reasoning comes
+// encrypted, and is sent back with the results of tools, see item in stream.go. With a history of its own (chain.go), the
+// API keeps the conversation.
 package responses
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 	"net/http"
 
@@ -88,19 +90,20 @@ func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chu
 	}
 }
 
-// stream makes one request and yields its answer.
+// stream makes one request and yields its answer. If the provider no longer has the conversation, it is sent again as a
+// whole.
 func (m *Model) stream(ctx context.Context, name string, req llm.Request, yield func(llm.Chunk) bool) error {
 	names := wire.NamesOf(req)
-	body, err := extended(m.request(name, req, names), m.options.Extra)
-	if err != nil {
-		return err
+	rest, previous := m.follow(req)
+	res, err := m.post(ctx, m.request(name, rest, previous, names))
+	if previous != "" && forgotten(err) {
+		res, err = m.post(ctx, m.request(name, req, "", names))
 	}
-	res, err := m.Stream(ctx, wire.Call{Path: "responses", Body: body}, whole)
 	if err != nil {
 		return err
 	}
 	defer res.Body.Close()
-	s := stream{names: names, owner: m.String(), yield: yield, calls: map[int64]*call{}}
+	s := stream{names: names, owner: m.String(), yield: yield, calls: map[int64]*call{}, keep: func(id string) json.RawMessage { return m.keep(req, id) }}
 	e := wire.NewEventReader(res.Body, maxEvent)
 	for !s.done && e.Next() {
 		if more, err := s.event(e); err != nil || !more {
@@ -108,4 +111,13 @@ func (m *Model) stream(ctx context.Context, name string, req llm.Request, yield 
 		}
 	}
 	return s.end(e.Err)
+}
+
+// post sends a request and returns its response, whose body the caller closes.
+func (m *Model) post(ctx context.Context, r request) (*http.Response, error) {
+	body, err := extended(r, m.options.Extra)
+	if err != nil {
+		return nil, err
+	}
+	return m.Stream(ctx, wire.Call{Path: "responses", Body: body}, whole)
 }

@@ -38,6 +38,7 @@ type stream struct {
 	calls map[int64]*call // by the index of their items
 	items []item
 	usage llm.Usage
+	keep  func(id string) json.RawMessage // the state after the response with this id
 }
 
 // event yields the chunks of an event, and reports whether yield wants more. Unknown events are ignored, as
@@ -131,7 +132,7 @@ func (s *stream) complete(r response) bool {
 	case len(s.calls) > 0:
 		finish = llm.FinishCalls
 	}
-	return s.yield(llm.Chunk{Finish: finish})
+	return s.yield(llm.Chunk{Finish: finish, State: s.keep(r.ID)})
 }
 
 // end yields the last chunk of the answer, or returns the reason why it is incomplete.
