@@ -14,6 +14,7 @@ import (
 	"parley/connectors"
 	"parley/connectors/web"
 	"parley/core/text"
+	"parley/core/turn"
 )
 
 // Bounds of the log. Others cause many of its lines: platforms, servers, visitors. Without bounds, one that
@@ -36,7 +37,7 @@ type limitedLog struct {
 // Handle implements [slog.Handler].
 func (l limitedLog) Handle(ctx context.Context, r slog.Record) error {
 	short := slog.NewRecord(r.Time, r.Level, shortened(r.Message, logMessage), r.PC)
-	if r.Level >= slog.LevelInfo {
+	if r.Level >= slog.LevelInfo && r.Message != turn.AnswerLine { // the owner limits answers, and needs the line of each
 		n, leftOut := l.counts.count(short.Message)
 		for _, message := range slices.Sorted(maps.Keys(leftOut)) {
 			sum := slog.NewRecord(r.Time, slog.LevelWarn, "repeated log lines were left out", 0)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -187,5 +188,25 @@ func TestReloadWhileStopping(t *testing.T) {
 		}
 		s.Must(s.node.Stop())
 		s.start()
+	})
+}
+
+// Each answer has one line in the log, without its text: outcome, times, model, tokens, tools, and the room as a hash.
+func TestLineOfAnAnswer(t *testing.T) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		c.model.Queue(modelfake.Script{modelfake.Text("A secret answer.")})
+		c.Say(connectortest.Ada, c.ada, "A secret question")
+		c.Pass(time.Minute)
+		c.Say(connectortest.Ada, c.ada, "/status")
+		c.Pass(time.Minute)
+		line := regexp.MustCompile(`level=INFO msg=answer run=(\S+) room_hash=(~[0-9a-f]{12}) kind=\S* outcome=completed waited=\S+ took=\S+ model=openai/fake-model calls=1 input=[1-9]\d* output=[1-9]\d*\n`)
+		if all := line.FindAllString(c.Logged.String(), -1); len(all) != 1 || strings.Count(c.Logged.String(), "msg=answer ") != 2 {
+			c.Errorf("the lines are %q\n%s", all, c.Logged.String())
+		}
+		for _, text := range []string{"secret answer", "secret question"} {
+			if strings.Contains(c.Logged.String(), text) {
+				c.Errorf("the log has the text %q", text)
+			}
+		}
 	})
 }

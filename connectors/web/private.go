@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
+	"strings"
 )
 
 // conversationIDs matches conversation ids in rooms ("web/…"), in names derived from rooms, and in paths of the API.
@@ -17,7 +18,7 @@ var conversationIDs = regexp.MustCompile(`(web/|conversations/)([0-9a-f]{32,40})
 var tokens = regexp.MustCompile(`visitor_[\w-]{20,}|parley_[A-Z2-7]{20,}|eyJ[\w-]+\.[\w-]+\.[\w-]+`)
 
 // HideConversations returns a handler that passes records to h with a hash in place of each conversation id, because
-// the id gives access to the conversation. The hash of an id depends only on the key, so that records of one
+// the id gives access to the conversation, and with a hash of all of each attribute whose key ends with _hash. The hash of an id depends only on the key, so that records of one
 // conversation can still be recognized. Messages, attributes, groups and the texts of errors are searched.
 func HideConversations(h slog.Handler, key string) slog.Handler {
 	return hiding{h, []byte(key)}
@@ -63,6 +64,9 @@ func (h hiding) attr(a slog.Attr) slog.Attr {
 		a.Value = slog.GroupValue(h.attrs(v.Group())...)
 	case slog.KindString:
 		a.Value = slog.StringValue(h.text(v.String()))
+		if strings.HasSuffix(a.Key, "_hash") { // such as the room of an answer
+			a.Value = slog.StringValue(h.hash(v.String()))
+		}
 	case slog.KindAny: // errors, and ids of other string types
 		written := fmt.Sprint(v.Any())
 		if clean := h.text(written); clean != written {
@@ -77,8 +81,12 @@ func (h hiding) text(s string) string {
 	s = tokens.ReplaceAllString(s, "[token]")
 	return conversationIDs.ReplaceAllStringFunc(s, func(found string) string {
 		parts := conversationIDs.FindStringSubmatch(found)
-		mac := hmac.New(sha256.New, h.key)
-		mac.Write([]byte(parts[2])) // never fails
-		return parts[1] + "~" + hex.EncodeToString(mac.Sum(nil)[:6])
+		return parts[1] + h.hash(parts[2])
 	})
+}
+
+func (h hiding) hash(text string) string {
+	mac := hmac.New(sha256.New, h.key)
+	mac.Write([]byte(text)) // never fails
+	return "~" + hex.EncodeToString(mac.Sum(nil)[:6])
 }

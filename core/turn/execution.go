@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
 
 	"parley/core/answer"
 	"parley/core/chat"
@@ -277,5 +281,39 @@ func (x *execution) finish(v chat.Verdict) error {
 	x.Display.Hub.Emit(ended(x.at.info, v.Outcome, quota.CostOf(x.at.life)))
 	x.out = out
 	x.at.answer.End(v.Outcome)
+	x.log(v)
 	return nil
+}
+
+// AnswerLine is the message of the log line of each answer. Its attribute [HashedRoom] must be written as a hash.
+const (
+	AnswerLine = "answer"
+	HashedRoom = "room_hash"
+)
+
+// log writes the log line of the run, without any text of it. Messages that the agent decides to ignore are only logged for debugging.
+func (x *execution) log(v chat.Verdict) {
+	run, o, now := x.at.run, v.Outcome, time.Now()
+	level := slog.LevelInfo
+	if o.Status == answer.Ignored {
+		level = slog.LevelDebug
+	}
+	attrs := []slog.Attr{
+		slog.String("run", string(run.ID)), slog.String(HashedRoom, string(run.Room)), slog.String("kind", string(run.Kind)), slog.String("outcome", string(o.Status)),
+		slog.Duration("waited", x.at.info.Start.Sub(run.Opened).Round(time.Millisecond)), slog.Duration("took", now.Sub(x.at.info.Start).Round(time.Millisecond)),
+	}
+	if o.Failure != "" {
+		attrs = append(attrs, slog.String("failure", string(o.Failure)))
+	}
+	if u := o.Usage; u != nil {
+		attrs = append(attrs, slog.String("model", u.Provider+"/"+u.Model), slog.Int("calls", u.Calls), slog.Int("input", u.Prompt), slog.Int("output", u.Completion))
+	}
+	if cost := quota.CostOf(x.at.life); cost > 0 {
+		attrs = append(attrs, slog.String("cost", cost.String()))
+	}
+	tools := slices.DeleteFunc(slices.Clone(v.Actions), func(name string) bool { return name == "REPLY" || name == "IGNORE" })
+	if len(tools) > 0 {
+		attrs = append(attrs, slog.String("tools", strings.Join(tools, ",")))
+	}
+	x.Endings.Log.LogAttrs(x.at.life, level, AnswerLine, attrs...)
 }
