@@ -103,6 +103,9 @@ const maxSite = 300
 func (g guard) welcome(r *http.Request, origin string) bool {
 	if origin == "" {
 		site := r.Header.Get("Sec-Fetch-Site")
+		if r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, sharedPath) {
+			return true // a link is followed from any site; its page can't read the reply
+		}
 		return site == "" || site == "same-origin" || site == "none"
 	}
 	u, err := url.Parse(origin)

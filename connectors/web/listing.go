@@ -38,6 +38,12 @@ func (d door) list(rw http.ResponseWriter, r *http.Request) {
 		needsIdentity("There is no list without a token.").reply(rw)
 		return
 	}
+	from := caller{from: d.web.guard.client(r)}
+	if !d.web.building.take(from, 1) { // a list reads many conversations
+		d.web.broken(rw, "list conversations", errCrowded)
+		return
+	}
+	defer d.web.building.give(from, 1)
 	notes, err := d.web.opts.Store.NotesAbout(r.Context(), who.id, chat.ReaderNote, false, maxListed)
 	if err != nil {
 		d.web.broken(rw, "list conversations", err)

@@ -129,6 +129,12 @@ func TestShares(t *testing.T) {
 	if is := only(t, reply, "messages"); status != http.StatusOK || is["text"] != "How deep is the sea?" || reply["title"] != "How deep is the sea?" {
 		t.Errorf("shown is %d %v", status, reply)
 	}
+	follow := httptest.NewRequest("GET", "https://shop.example"+url, nil) // from a page of another site
+	follow.Header.Set("Sec-Fetch-Site", "cross-site")
+	w := httptest.NewRecorder()
+	if s.api.ServeHTTP(w, follow); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "How deep is the sea?") {
+		t.Errorf("a followed link shows %d %s", w.Code, w.Body)
+	}
 	if strings.Contains(url, strings.TrimPrefix(path, "/api/conversations/")) {
 		t.Error("the link has the id of the conversation")
 	}
