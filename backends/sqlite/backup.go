@@ -30,8 +30,9 @@ func Backup(ctx context.Context, from, to string) (Copied, error) {
 	if to, err = unused(from, to); err != nil {
 		return Copied{}, err
 	}
+	const next = "restore an earlier backup"
 	if err := recognize(ctx, from); err != nil {
-		return Copied{}, err
+		return Copied{}, afterDamage(err, next)
 	}
 	temp, err := tempFor(to)
 	if err != nil {
@@ -39,10 +40,10 @@ func Backup(ctx context.Context, from, to string) (Copied, error) {
 	}
 	c, err := copyChecked(ctx, from, temp)
 	if err == nil {
-		err = os.Link(temp, to) // unlike a rename, it fails if the name was taken meanwhile
+		err = rename(os.Link, temp, to)
 	}
-	if err = errors.Join(err, os.Remove(temp)); err != nil {
-		return Copied{}, writing(to, err)
+	if err != nil {
+		return Copied{}, afterDamage(errors.Join(writing(from, to, err), os.Remove(temp)), next)
 	}
 	return c, syncDir(filepath.Dir(to))
 }
@@ -80,11 +81,28 @@ func unused(from, to string) (string, error) {
 
 // tempFor makes an empty file for a copy that is to become path. SQLite writes only to new and to empty files.
 func tempFor(path string) (string, error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".partial-*")
+	dir := filepath.Dir(path)
+	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".partial-*")
 	if err != nil {
-		return "", err
+		if p := (*fs.PathError)(nil); errors.As(err, &p) {
+			err = p.Err // without the name, which no user chose
+		}
+		return "", fmt.Errorf("the folder %s can't be written: %w; check its owner, or use another folder", dir, err)
 	}
 	return f.Name(), f.Close()
+}
+
+// rename gives the file at from the new name to, which must be free. A link fails if it was taken meanwhile. File systems without links,
+// such as those of memory sticks, only allow to look first.
+func rename(link func(from, to string) error, from, to string) error {
+	err := link(from, to)
+	if err == nil {
+		return os.Remove(from)
+	}
+	if _, found := os.Lstat(to); !errors.Is(found, fs.ErrNotExist) {
+		return errors.Join(err, found)
+	}
+	return os.Rename(from, to)
 }
 
 // copyChecked copies the store at from to the empty file at to, syncs and checks it.
@@ -125,7 +143,7 @@ func onceIn(ctx context.Context, path string, do func(*conn) error) error {
 func recognize(ctx context.Context, path string) error {
 	err := onceIn(ctx, path, func(db *conn) error {
 		if tables, err := count(ctx, db, `SELECT count(*) FROM sqlite_schema WHERE name IN ('goose_db_version', 'identity')`); err != nil || tables != 2 {
-			return errors.Join(errors.New("the file is not a store of Parley"), err)
+			return errors.Join(errNoStore, err)
 		}
 		known, err := versions()
 		if err != nil {
@@ -150,7 +168,7 @@ func verify(ctx context.Context, path string) (c Copied, err error) {
 		if err := db.QueryRowContext(ctx, `PRAGMA integrity_check(1)`).Scan(&found); err != nil {
 			return err
 		} else if found != "ok" {
-			return fmt.Errorf("the store is damaged: %s", found)
+			return fmt.Errorf("%w: %s", errDamaged, found)
 		}
 		c.Messages, err = count(ctx, db, `SELECT count(*) FROM memories`)
 		return err
@@ -163,8 +181,31 @@ func verify(ctx context.Context, path string) (c Copied, err error) {
 	return c, err
 }
 
-// writing explains why a copy can't be written.
-func writing(path string, err error) error {
+// Errors of files that can't be copied.
+var (
+	errNoStore = errors.New("the file is not a store of Parley")
+	errDamaged = errors.New("the file is damaged")
+)
+
+// unusable reports whether err tells that a file is no complete store.
+func unusable(err error) bool {
+	code := native.ErrCode(err).ToPrimary()
+	return errors.Is(err, errNoStore) || errors.Is(err, errDamaged) || code == native.ResultNotADB || code == native.ResultCorrupt
+}
+
+// afterDamage adds the next step to an error of a file that is no complete store.
+func afterDamage(err error, next string) error {
+	if unusable(err) {
+		return fmt.Errorf("%w; %s", err, next)
+	}
+	return err
+}
+
+// writing explains why a copy of from can't be written.
+func writing(from, path string, err error) error {
+	if unusable(err) {
+		return fmt.Errorf("reading %s: %w", from, err)
+	}
 	if reason, ok := Unavailable(err); ok {
 		return fmt.Errorf("writing %s: %s; free some space, or use another disk: %w", path, reason, err)
 	}

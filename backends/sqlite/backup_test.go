@@ -106,6 +106,8 @@ func TestBackupRefuses(t *testing.T) {
 	for name, text := range map[string]string{notAStore: strings.Repeat("these are notes\n", 100), filepath.Join(dir, "empty"): ""} {
 		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
 	}
+	damaged := filepath.Join(dir, "damaged.db")
+	writeDamaged(t, path, damaged)
 	require.NoError(t, os.Symlink("nowhere", filepath.Join(dir, "link")))
 	before := filesIn(t, dir)
 	for _, c := range []struct{ from, to, says string }{
@@ -118,8 +120,9 @@ func TestBackupRefuses(t *testing.T) {
 		{path, path + tombstoneEnding, "a part of the store"},
 		{path, filepath.Join(dir, "no", "backup.db"), "does not exist"},
 		{filepath.Join(dir, "other.db"), filepath.Join(dir, "backup.db"), "there is no file"},
-		{notAStore, filepath.Join(dir, "backup.db"), "not a database"},
-		{filepath.Join(dir, "empty"), filepath.Join(dir, "backup.db"), "not a store of Parley"},
+		{notAStore, filepath.Join(dir, "backup.db"), "not a database; restore an earlier backup"},
+		{filepath.Join(dir, "empty"), filepath.Join(dir, "backup.db"), "not a store of Parley; restore an earlier backup"},
+		{damaged, filepath.Join(dir, "backup.db"), "restore an earlier backup"},
 	} {
 		if _, err := Backup(t.Context(), c.from, c.to); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("a backup of %s to %s ends with %v", c.from, c.to, err)
@@ -255,18 +258,62 @@ func TestRestoreRefuses(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(notes, []byte(strings.Repeat("these are notes\n", 100)), 0o600))
+	damaged, truncated := filepath.Join(dir, "damaged.db"), filepath.Join(dir, "truncated.db")
+	writeDamaged(t, backup, damaged)
+	data, err := os.ReadFile(backup)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(truncated, data[:len(data)/2], 0o600))
 	s := open(t, path)
 	if _, err := Restore(t.Context(), backup, path, RestoreOptions{}); err == nil || !strings.Contains(err.Error(), "in use by process") {
 		t.Errorf("with a gateway: %v", err)
 	}
 	s.Close()
 	before := filesIn(t, dir)
-	for from, says := range map[string]string{path: "the store itself", newerBackup: "version 99999", notes: "not a database", filepath.Join(dir, "no.db"): "there is no file"} {
+	for from, says := range map[string]string{path: "the store itself", newerBackup: "version 99999", notes: "not a database; restore another backup", filepath.Join(dir, "no.db"): "there is no file",
+		damaged: "reading " + damaged, truncated: "restore another backup"} {
 		if _, err := Restore(t.Context(), from, path, RestoreOptions{}); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("from %s: %v", from, err)
 		}
 	}
 	if got := filesIn(t, dir); !slices.Equal(got, before) {
 		t.Errorf("the folder has %q; it had %q", got, before)
+	}
+}
+
+// writeDamaged writes a copy of the store at from in which a page is overwritten.
+func writeDamaged(t *testing.T, from, to string) {
+	t.Helper()
+	if _, err := Backup(t.Context(), from, to); err != nil {
+		t.Fatal(err)
+	}
+	var root, size int64
+	require.NoError(t, onceIn(t.Context(), to, func(c *conn) error {
+		return c.QueryRowContext(t.Context(), `SELECT rootpage, page_size FROM sqlite_schema, pragma_page_size WHERE name = 'notes'`).Scan(&root, &size)
+	}))
+	f, err := os.OpenFile(to, os.O_WRONLY, 0)
+	require.NoError(t, err)
+	_, err = f.WriteAt([]byte(strings.Repeat("X", 100)), (root-1)*size)
+	require.NoError(t, errors.Join(err, f.Close()))
+}
+
+// Memory sticks and some network drives have no hard links. Files get their names all the same, and replace none.
+func TestNamesWithoutLinks(t *testing.T) {
+	noLinks := func(string, string) error { return errors.ErrUnsupported }
+	path := migrated(t, "parley.db")
+	dir := filepath.Dir(path)
+	temp, taken := filepath.Join(dir, "temp"), filepath.Join(dir, "taken")
+	require.NoError(t, os.WriteFile(temp, []byte("new"), 0o600))
+	require.NoError(t, os.WriteFile(taken, nil, 0o600))
+	if err := rename(noLinks, temp, taken); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("to a taken name: %v", err)
+	}
+	require.NoError(t, rename(noLinks, temp, filepath.Join(dir, "free")))
+	replaced, err := replace(t.Context(), noLinks, path, filepath.Join(dir, "free"))
+	require.NoError(t, err)
+	if text, err := os.ReadFile(path); err != nil || string(text) != "new" {
+		t.Errorf("the store is %q, %v", text, err)
+	}
+	if texts(t, replaced) != nil {
+		t.Error("the earlier store has messages")
 	}
 }

@@ -30,7 +30,7 @@ type lock struct{ file *os.File }
 func acquire(path string) (*lock, error) {
 	f, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("making the lock of %s: %w", path, err)
+		return nil, fmt.Errorf("making the lock of %s: %w; check who owns its folder, or set store to a file elsewhere", path, err)
 	}
 	free, err := tryLock(f)
 	switch {

@@ -45,8 +45,9 @@ func Restore(ctx context.Context, from, to string, o RestoreOptions) (r Restored
 	if from == to {
 		return r, fmt.Errorf("%s is the store itself; name a backup of it", from)
 	}
+	const next = "restore another backup"
 	if err := recognize(ctx, from); err != nil {
-		return r, err
+		return r, afterDamage(err, next)
 	}
 	held, err := acquire(to)
 	if err != nil {
@@ -71,12 +72,12 @@ func Restore(ctx context.Context, from, to string, o RestoreOptions) (r Restored
 		err = syncFile(temp)
 	}
 	if err == nil {
-		r.Replaced, err = replace(ctx, to, temp)
+		r.Replaced, err = replace(ctx, os.Link, to, temp)
 	}
 	if errors.Is(err, ErrIncomplete) || err == nil {
 		return r, err
 	}
-	return r, writing(to, err)
+	return r, afterDamage(writing(from, to, err), next)
 }
 
 // prepare makes the copy at temp ready to become the store at to.
@@ -170,18 +171,22 @@ func settle(ctx context.Context, tx *conn, seq int64, drop []string) error {
 }
 
 // replace gives the file temp the name of the store, and the store another name, which it returns. The write-ahead log of
-// the store must go before: SQLite would apply it to the new file.
-func replace(ctx context.Context, store, temp string) (replaced string, err error) {
-	if _, err := os.Stat(store); err == nil {
+// the store must go before: SQLite would apply it to the new file. On file systems without links, the name is free for a moment.
+func replace(ctx context.Context, link func(from, to string) error, store, temp string) (replaced string, err error) {
+	if _, found := os.Stat(store); found == nil {
 		replaced = fmt.Sprintf("%s.replaced-%s", store, time.Now().UTC().Format("20060102T150405.000"))
 		// Closing the last connection moves the log into the file. A damaged store keeps its log, under its new name.
 		_ = onceIn(ctx, store, func(*conn) error { return nil })
-		if err := os.Link(store, replaced); err != nil {
-			return "", err
+		undo := func() error { return os.Remove(replaced) }
+		if link(store, replaced) != nil {
+			if err := os.Rename(store, replaced); err != nil {
+				return "", err
+			}
+			undo = func() error { return os.Rename(replaced, store) }
 		}
 		for _, ending := range []string{"-wal", "-shm"} {
 			if err := os.Rename(store+ending, replaced+ending); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return "", errors.Join(err, os.Remove(replaced))
+				return "", errors.Join(err, undo())
 			}
 		}
 	}

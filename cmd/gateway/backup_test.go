@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -35,6 +36,19 @@ func TestBackupAndRestore(t *testing.T) {
 	run(0, "2 messages", "backup", "copy.db")
 	run(1, "exists already", "backup", "copy.db")
 	run(1, "exists already", "backup", "parley.db")
+	run(1, "choose another name", "backup", "parley.db-journal")
+	run(1, "does not exist", "backup", filepath.Join("no", "copy.db"))
+	c := exec.CommandContext(t.Context(), "sh", "-c", "ulimit -f 100 && "+binary+" backup full.db") // as on a full disk
+	c.Dir, c.Env = dir, []string{"HOME=" + dir}
+	if out, code := end(t, c); code != 1 || !strings.Contains(out, "free some space") {
+		t.Errorf("without space, it ends with %d: %s", code, out)
+	}
+	for name, text := range map[string]string{"garbage.db": strings.Repeat("garbage ", 1000), "empty.db": ""} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		run(1, "restore another backup", "restore", name)
+	}
 	run(1, "stop it first", "restore", "copy.db")
 	if resp, err := http.Get(g.url + "/readyz"); err != nil || resp.StatusCode != http.StatusOK {
 		t.Errorf("the gateway after the attempts: %v, %v", resp, err)
@@ -56,7 +70,7 @@ func TestBackupAndRestore(t *testing.T) {
 		t.Errorf("the log does not tell of the confirmation:\n%s", &g.stderr)
 	}
 	left, err := filepath.Glob(filepath.Join(dir, ".*"))
-	if err != nil || len(left) > 1 { // the cache of the user
+	if _, full := os.Stat(filepath.Join(dir, "full.db")); err != nil || len(left) > 1 || full == nil { // the cache of the user
 		t.Errorf("left are %q, %v", left, err)
 	}
 }
