@@ -25,12 +25,13 @@ import (
 	"parley/gatewaytest"
 )
 
-// node runs the scripts of this folder, with the packages of its lock file. It is installed once.
+// folder is the variable with the folder that the clients are installed in.
+const folder = "CLIENTS_FOLDER"
+
+// packages returns the folder with the scripts, and the packages of their lock file. They are installed once, for the first test that
+// needs them.
 var packages = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "clients")
-	if err != nil {
-		return "", err
-	}
+	dir := os.Getenv(folder)
 	files, err := filepath.Glob("*.*js*")
 	if err != nil {
 		return dir, err
@@ -61,10 +62,16 @@ func TestMain(m *testing.M) {
 		runChild()
 		return
 	}
-	code := m.Run()
-	if dir, _ := packages(); dir != "" {
-		_ = os.RemoveAll(dir)
+	dir, err := os.MkdirTemp("", "clients")
+	if err == nil {
+		err = os.Setenv(folder, dir)
 	}
+	if err != nil {
+		slog.Error("there is no folder for the clients", "err", err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(dir) // the system deletes it later otherwise
 	os.Exit(code)
 }
 
