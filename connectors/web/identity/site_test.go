@@ -1,0 +1,100 @@
+package identity
+
+import (
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+)
+
+// sign returns a token of the account ada, with the id of a key.
+func sign(t *testing.T, method jwt.SigningMethod, key any, id string) string {
+	t.Helper()
+	token := jwt.NewWithClaims(method, jwt.MapClaims{"sub": "ada", "aud": "shop", "iat": time.Now().Unix(), "exp": time.Now().Add(time.Hour).Unix()})
+	token.Header["kid"] = id
+	text, err := token.SignedString(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// A public key verifies what its private key has signed, and no token that uses the public key as a secret.
+func TestPublicKeys(t *testing.T) {
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	written := base64.StdEncoding.EncodeToString(public)
+	site, err := NewSite(SiteConfig{PublicKey: written, Audience: "shop"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if is, err := site.Verify(t.Context(), sign(t, jwt.SigningMethodEdDSA, private, "")); err != nil || is.Subject != "ada" {
+		t.Errorf("%+v, %v", is, err)
+	}
+	for _, secret := range [][]byte{public, []byte(written)} {
+		if _, err := site.Verify(t.Context(), sign(t, jwt.SigningMethodHS256, secret, "")); !errors.Is(err, ErrUnknown) {
+			t.Errorf("the public key signs: %v", err)
+		}
+	}
+	if _, err := NewSite(SiteConfig{PublicKey: "AAAA"}); err == nil {
+		t.Error("a short key is accepted")
+	}
+}
+
+// A key of a set is found by its id. A new one is found later, but the set is not read for each unknown id. Known keys work while
+// the set can't be read.
+func TestKeySets(t *testing.T) {
+	keys := map[string]*ecdsa.PrivateKey{}
+	for _, id := range []string{"a", "b"} {
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys[id] = key
+	}
+	shown, reads, away := []string{"a"}, 0, false
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if reads++; away {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		var set struct {
+			Keys []map[string]string `json:"keys"`
+		}
+		for _, id := range shown {
+			raw, _ := keys[id].PublicKey.Bytes()
+			set.Keys = append(set.Keys, map[string]string{"kid": id, "kty": "EC", "crv": "P-256",
+				"x": base64.RawURLEncoding.EncodeToString(raw[1:33]), "y": base64.RawURLEncoding.EncodeToString(raw[33:])})
+		}
+		_ = json.NewEncoder(w).Encode(set)
+	}))
+	defer server.Close()
+	site, err := NewSite(SiteConfig{JWKS: server.URL, Algorithm: "ES256", Audience: "shop"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	verify := func(what, id string, want error, readsNow int) {
+		t.Helper()
+		if _, err := site.Verify(t.Context(), sign(t, jwt.SigningMethodES256, keys[id], id)); !errors.Is(err, want) || reads != readsNow {
+			t.Errorf("%s: %v after %d reads; want %v after %d", what, err, reads, want, readsNow)
+		}
+	}
+	verify("the first", "a", nil, 1)
+	verify("a new one at once", "b", ErrUnknown, 1)
+	shown = []string{"a", "b"}
+	site.read = site.read.Add(-jwksPause)
+	verify("a new one later", "b", nil, 2)
+	away, site.read = true, site.read.Add(-jwksFresh)
+	verify("while the set is away", "a", nil, 3)
+}
