@@ -14,6 +14,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"os"
 	"slices"
 	"sync"
@@ -46,8 +47,9 @@ type Gateway struct {
 	broken     atomic.Bool    // the configuration that was read last is invalid
 	pages      webtools.Pages // fetches pages that messages link to
 	connectors []connectors.Connector
-	limited    []func() string // what works with limits, and why; see [connectors.Limited]
-	bots       bool            // at least one chat platform is enabled
+	mounts     map[string]http.Handler // of the connectors, by path: see [connectors.Mounted]
+	limited    []func() string         // what works with limits, and why; see [connectors.Limited]
+	bots       bool                    // at least one chat platform is enabled
 	addr       net.Addr
 }
 
@@ -111,11 +113,16 @@ func (g *Gateway) addPlatforms() (core.Opener, error) {
 		return nil, err
 	}
 	posters := map[string]connectors.Poster{}
-	g.bots = len(on) > 0
+	g.bots, g.mounts = len(on) > 0, map[string]http.Handler{}
 	for _, p := range on {
 		g.connectors = append(g.connectors, lease(p.Name()).Wrap(p.Connector))
 		if l, ok := p.Connector.(connectors.Limited); ok {
 			g.limited = append(g.limited, l.Limited)
+		}
+		if m, ok := p.Connector.(connectors.Mounted); ok {
+			if path, h := m.Mount(); h != nil {
+				g.mounts[path] = h
+			}
 		}
 		if poster, ok := p.Connector.(connectors.Poster); ok {
 			posters[p.Name()] = poster
@@ -160,7 +167,7 @@ func (g *Gateway) addWeb(e *edition) error {
 	if !several(g.cfg) {
 		o.Drained = g.runtime.Drained()
 	}
-	o.Listener, o.LocalToken, o.Secure = l, token, certificates
+	o.Listener, o.LocalToken, o.Secure, o.Mounts = l, token, certificates, g.mounts
 	o.Local = local.Handler(keptStore{g.backends.store, g.backends.memo}, reloadable{g.runtime, g})
 	g.web = web.New(o)
 	g.connectors = append(g.connectors, g.web)

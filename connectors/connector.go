@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"strings"
 	"time"
 	"unicode"
@@ -75,6 +76,14 @@ type Limited interface {
 	// Limited returns the features that don't work now, and why, as a part of a sentence; "" for none. Everyone can
 	// read it at /readyz, so it must contain no secrets. It does not wait.
 	Limited() string
+}
+
+// Mounted is implemented by connectors whose platform sends events over HTTP, to any process.
+type Mounted interface {
+	// Mount returns the handler of requests for path on the web listener, or "" and nil for none. The path begins with a
+	// slash, the connector's name and another slash. The listener checks nothing: the handler authenticates requests and
+	// bounds their bodies. It is called also while Run does not run.
+	Mount() (path string, h http.Handler)
 }
 
 // CheckResult is the result of a check.

@@ -72,6 +72,7 @@ type Event[M any] struct {
 	// which is that of the Intake.
 	Deliver func(ctx context.Context) error
 	Ticket  *Ticket[M] // one of its holds, which is released when the event is done
+	Done    func()     // called when the event is done, if it is set; it must not block
 }
 
 // lane is the queue of one key. It exists from its first event until its goroutine finds it empty. The lock of the
@@ -196,6 +197,9 @@ func (i *Intake[K, M]) work(key K, l *lane[M]) {
 			return
 		}
 		e.Ticket.Release()
+		if e.Done != nil {
+			e.Done()
+		}
 	}
 }
 

@@ -32,8 +32,8 @@ type Shards struct {
 // process holds the shard. Another return ends all shards of the process.
 type ShardWork func(ctx context.Context, shard int, state StateStore) error
 
-// Sharded is implemented by connectors that divide their work by [Deps].Shards, and are therefore not wrapped with a
-// [Lease].
+// Sharded is implemented by connectors that run in every process, and are therefore not wrapped with a [Lease]: they
+// divide their work by [Deps].Shards, or the platform does.
 type Sharded interface {
 	Connector
 	// Sharded reports whether they do.

@@ -60,7 +60,7 @@ func (s self) choice(q *tgbotapi.CallbackQuery, newer *newerMessage, first func(
 // pressed passes a press to the gateway before it confirms the update, and always queues an answer, because otherwise
 // the button keeps spinning. A press that can't be stored in time is not redelivered: the user is told and can press
 // again, and a press that takes effect minutes later would surprise.
-func (p *poller) pressed(ctx context.Context, u update) error {
+func (p *updates) pressed(ctx context.Context, u update) error {
 	told := notTaken
 	if c, ok := p.self.choice(u.CallbackQuery, &u.newer.Pressed.Message, p.moves.first); ok {
 		limited, cancel := context.WithTimeout(ctx, chooseTime)
@@ -78,7 +78,7 @@ func (p *poller) pressed(ctx context.Context, u update) error {
 
 // tellPress answers a press. pause is the server's rate limit on such requests, if any. A failure is only logged: the
 // choice is stored.
-func (p *poller) tellPress(ctx context.Context, a callbackAnswer) (pause time.Duration) {
+func (p *updates) tellPress(ctx context.Context, a callbackAnswer) (pause time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	params := tgbotapi.Params{"callback_query_id": a.query}

@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"regexp"
+	"strings"
 	"time"
 
 	"parley/connectors"
@@ -26,6 +27,12 @@ type Config struct {
 	Token sections.Secret `yaml:"token" default:"${env:TELEGRAM_TOKEN:-}"`
 	// The URL of your own Bot API server. Empty = Telegram.
 	APIURL string `yaml:"api_url"`
+	// How messages arrive. poll = the gateway asks Telegram for them, and needs no public address; webhook = Telegram sends
+	// them to webhook_url, to any of several gateways. Switching loses no messages.
+	Mode Mode `yaml:"mode" default:"poll"`
+	// With mode: webhook, the public https:// address of this gateway's web.listen, by web.tls or through a proxy. Telegram's
+	// requests come to paths that begin with /telegram/ there.
+	WebhookURL string `yaml:"webhook_url"`
 	// Request rates. Exceeding Telegram's limits leads to pauses of up to hours.
 	Limits             Limits `yaml:"limits"`
 	connectors.Display `yaml:",inline"`
@@ -34,6 +41,18 @@ type Config struct {
 	// missing, and the log reports it.
 	Ambiguous Ambiguous `yaml:"ambiguous" default:"resend"`
 }
+
+// Mode is the way that messages arrive.
+type Mode string
+
+// The possible values.
+const (
+	ModePoll    Mode = "poll"
+	ModeWebhook Mode = "webhook"
+)
+
+// Words returns the words of the configuration.
+func (Mode) Words() []string { return []string{string(ModePoll), string(ModeWebhook)} }
 
 // Limits are the request rates that the connector keeps to. Telegram publishes no exact numbers.
 type Limits struct {
@@ -65,6 +84,15 @@ var configuredToken = regexp.MustCompile(`^[0-9]+:[A-Za-z0-9_-]+$`)
 func (c *Config) Check(reject sections.Reject) {
 	reject.Secret("token", c.Token, configuredToken, "copy the whole token from @BotFather: digits, a colon, letters")
 	reject.URL("api_url", c.APIURL)
+	reject.URL("webhook_url", c.WebhookURL)
+	switch {
+	case c.Mode != ModeWebhook:
+	case c.WebhookURL == "":
+		reject("mode", "is webhook, but webhook_url is not set", "set webhook_url to the public https:// address of web.listen")
+	// A server of one's own also calls addresses in its network.
+	case c.APIURL == "" && !strings.HasPrefix(c.WebhookURL, "https://"):
+		reject("webhook_url", "does not begin with https://", "Telegram only calls addresses with a certificate; set web.tls, or use a proxy")
+	}
 	reject.Pace("limits.private_edits", c.Limits.PrivateEdits)
 	reject.Pace("limits.group_edits", c.Limits.GroupEdits)
 	reject.Rate("limits.group_per_minute", c.Limits.GroupPerMinute)

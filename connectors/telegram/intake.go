@@ -38,8 +38,13 @@ type intake struct {
 }
 
 func newIntake(ctx context.Context, log *slog.Logger) *intake {
+	return &intake{log: log, events: newEvents(ctx, log), known: map[int]bool{}}
+}
+
+// newEvents returns a queue for updates, by chat.
+func newEvents(ctx context.Context, log *slog.Logger) *connectors.Intake[int64, int] {
 	o := connectors.IntakeOptions{PerKey: mostPending, Total: mostPending, GiveUp: keptTime, Log: log}
-	return &intake{log: log, events: connectors.NewIntake[int64](ctx, o, 0), known: map[int]bool{}}
+	return connectors.NewIntake[int64](ctx, o, 0)
 }
 
 // take delivers a batch, and waits briefly for its end, so that the next poll confirms it. offset confirms the updates
@@ -74,33 +79,44 @@ func (i *intake) take(batch []json.RawMessage, table []handler) (offset int, err
 	return offset, nil
 }
 
-// add queues an update. One that can't be decoded is logged and counts as accepted, because a retry would fail in the
-// same way. There is always room: the queue is as long as known can be.
+// add queues an update. There is always room: the queue is as long as known can be.
 func (i *intake) add(id int, raw json.RawMessage, table []handler) {
 	// After an idle week, ids can be lower than the last offset. This ticket, which is done at once, takes the position
 	// back to this id, so that the offset can't confirm it before it is accepted.
 	i.events.Begin(id).Release()
 	t := i.events.Begin(id + 1)
-	u, odd, err := parseUpdate(raw)
-	if err != nil {
-		i.log.Error("an update can't be read and is skipped", "update", id, "err", err)
+	chat, e, ok := delivery(id, raw, table, i.log)
+	if !ok {
 		t.Release()
 		return
 	}
+	e.Ticket = t
+	i.events.Add(chat, e)
+}
+
+// delivery returns the event of an update, and the chat that orders it. It is not ok for an update of a kind that was
+// not requested, and for one that can't be decoded, which is logged: it counts as accepted, because a retry would fail in
+// the same way.
+func delivery(id int, raw json.RawMessage, table []handler, log *slog.Logger) (chat int64, e connectors.Event[int], ok bool) {
+	u, odd, err := parseUpdate(raw)
+	if err != nil {
+		log.Error("an update can't be read and is skipped", "update", id, "err", err)
+		return 0, e, false
+	}
 	if odd != nil {
-		i.log.Warn("part of an update can't be read and is skipped", "update", id, "err", odd)
+		log.Warn("part of an update can't be read and is skipped", "update", id, "err", odd)
 	}
 	handle := u.handler(raw, table)
 	if handle == nil {
-		i.log.Debug("an update of an unrequested kind is skipped", "update", id)
-		t.Release()
-		return
+		log.Debug("an update of an unrequested kind is skipped", "update", id)
+		return 0, e, false
 	}
-	i.events.Add(u.chat(), connectors.Event[int]{ID: strconv.Itoa(id), Ticket: t, Deliver: func(ctx context.Context) error {
+	e = connectors.Event[int]{ID: strconv.Itoa(id), Deliver: func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handlerTime)
 		defer cancel()
 		return handle(ctx, u)
-	}})
+	}}
+	return u.chat(), e, true
 }
 
 // close returns the last offset, when each update that was taken has had its chance.

@@ -20,14 +20,17 @@ type moves struct {
 	// it can be waited for with a context.
 	saving chan struct{}
 
-	// mu guards to and from, and is never held during a request to the store.
+	// mu guards to, from and seen, and is never held during a request to the store.
 	mu   sync.Mutex
 	to   map[int64]int64 // nil until loaded
 	from map[int64]int64
+	seen map[int64]bool // groups with updates, see refresh
 }
 
+const mostSeen = 10_000
+
 func newMoves(a account, memo connectors.StateStore) *moves {
-	return &moves{name: fmt.Sprintf("%s/%d/moves", Name, a), memo: memo, saving: make(chan struct{}, 1)}
+	return &moves{name: fmt.Sprintf("%s/%d/moves", Name, a), memo: memo, saving: make(chan struct{}, 1), seen: map[int64]bool{}}
 }
 
 // load reads the stored moves once. An error is returned and not remembered: without the moves, messages would create
@@ -39,13 +42,27 @@ func (m *moves) load(ctx context.Context) error {
 	if loaded {
 		return nil
 	}
-	kept := map[int64]int64{}
-	text, err := m.memo.Kept(ctx, m.name)
+	return m.read(ctx)
+}
+
+// stored returns the stored moves, also as they are stored.
+func (m *moves) stored(ctx context.Context) (text string, kept map[int64]int64, err error) {
+	kept = map[int64]int64{}
+	text, err = m.memo.Kept(ctx, m.name)
 	if err == nil && text != "" {
 		err = json.Unmarshal([]byte(text), &kept)
 	}
 	if err != nil {
-		return fmt.Errorf("read which groups got new ids: %w", err)
+		return "", nil, fmt.Errorf("read which groups got new ids: %w", err)
+	}
+	return text, kept, nil
+}
+
+// read adds the stored moves.
+func (m *moves) read(ctx context.Context) error {
+	_, kept, err := m.stored(ctx)
+	if err != nil {
+		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -54,6 +71,49 @@ func (m *moves) load(ctx context.Context) error {
 		m.put(old, now)
 	}
 	return nil
+}
+
+// refresh reads the moves again if chat is a group that is new to this process: another process may have recorded that
+// it is the new id of a known one. Telegram announces the move in the group before all other messages there.
+func (m *moves) refresh(ctx context.Context, chat int64) error {
+	m.mu.Lock()
+	known := chat >= 0 || m.seen[chat]
+	m.mu.Unlock()
+	if known {
+		return nil
+	}
+	if err := m.read(ctx); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.seen) >= mostSeen {
+		clear(m.seen)
+	}
+	m.seen[chat] = true
+	return nil
+}
+
+// keep adds a move to the stored ones. Without Swap, this process is the only one that writes.
+func (m *moves) keep(ctx context.Context, old, now int64) error {
+	shared, several := m.memo.(connectors.SharedState)
+	for {
+		text, kept, err := m.stored(ctx)
+		if err != nil {
+			return err
+		}
+		kept[old] = now
+		next, err := json.Marshal(kept)
+		if err != nil {
+			return fmt.Errorf("encode which groups got new ids: %w", err)
+		}
+		if !several {
+			return m.memo.Keep(ctx, m.name, string(next))
+		}
+		if swapped, err := shared.Swap(ctx, m.name, text, string(next)); swapped || err != nil {
+			return err
+		}
+	}
 }
 
 // make and put require the lock.
@@ -87,12 +147,11 @@ func (m *moves) add(ctx context.Context, old, now int64) error {
 	// Both halves of the announcement (in the old and in the new group) arrive, and it may be delivered again.
 	known := m.to[old] == now
 	m.put(old, now)
-	text, err := json.Marshal(m.to)
 	m.mu.Unlock()
-	if err != nil || known {
-		return err
+	if known {
+		return nil
 	}
-	if err := m.memo.Keep(ctx, m.name, string(text)); err != nil {
+	if err := m.keep(ctx, old, now); err != nil {
 		m.mu.Lock()
 		// Removed, so that the next call does not take it for stored.
 		delete(m.to, old)

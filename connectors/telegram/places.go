@@ -62,19 +62,19 @@ func (s self) moved(m *tgbotapi.ChatMemberUpdated, first func(int64) int64) chat
 }
 
 // member delivers a change of the bot's own membership and logs it for the operator.
-func (p *poller) member(ctx context.Context, u update) error {
+func (p *updates) member(ctx context.Context, u update) error {
 	m := u.MyChatMember
 	p.log.Info("the bot's place in a chat changed", "chat", m.Chat.ID, "kind", m.Chat.Type, "status", m.NewChatMember.Status)
 	return p.hand(ctx, p.self.moved(m, p.moves.first), "the bot's place in", m.Chat.ID)
 }
 
 // others delivers a change of another user's membership. The server sends those only to bots that are administrators.
-func (p *poller) others(ctx context.Context, u update) error {
+func (p *updates) others(ctx context.Context, u update) error {
 	return p.hand(ctx, p.self.moved(u.ChatMember, p.moves.first), "a member of", u.ChatMember.Chat.ID)
 }
 
 // hand delivers in to the gateway, unless it is empty.
-func (p *poller) hand(ctx context.Context, in chat.Inbound, what string, chat int64) error {
+func (p *updates) hand(ctx context.Context, in chat.Inbound, what string, chat int64) error {
 	if in == nil {
 		return nil
 	}

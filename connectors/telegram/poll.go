@@ -4,17 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
 	"parley/connectors"
-	"parley/core/chat"
 )
 
 const (
@@ -30,24 +27,19 @@ const (
 	mostIdle  = 2 * time.Second
 )
 
-// poller takes updates from the server for one Run. It belongs to one goroutine, that of run; the methods that deliver
-// updates (message, edited, pressed and so on) are called by the intake's goroutines, and use only h, moves, answers
-// and log, and self, which is complete before the first poll.
+// poller takes updates from the server for one Run. It belongs to one goroutine, that of run, except for its updates.
 type poller struct {
-	*Telegram
-	self    self
-	h       connectors.Handler
-	intake  *intake
-	answers *answers      // answers to button presses
-	offset  int           // confirms all earlier updates; 0 when there is nothing to confirm
-	fails   int           // consecutive failures
-	idle    time.Duration // the pause after the last empty poll that returned at once, or 0
+	*updates
+	intake *intake
+	offset int           // confirms all earlier updates; 0 when there is nothing to confirm
+	fails  int           // consecutive failures
+	idle   time.Duration // the pause after the last empty poll that returned at once, or 0
 	// begun is whether the setup requests have succeeded.
 	begun bool
 }
 
 func newPoller(t *Telegram, h connectors.Handler) *poller {
-	return &poller{Telegram: t, self: self{account: t.account}, h: h}
+	return &poller{updates: newUpdates(t, h)}
 }
 
 // run polls until ctx is done or the token is rejected; the latter is its only error. When it returns, each update that
@@ -129,34 +121,24 @@ func (p *poller) rest(ctx context.Context, took time.Duration, news bool) {
 	}
 }
 
-// begin looks up the bot's account and makes the server queue updates for polling, which a webhook prevents. Only what
-// polling needs is an error: a missing command menu is not.
+// begin makes the server queue updates for polling, which a webhook prevents.
 func (p *poller) begin(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	me, err := p.me(ctx)
-	if err != nil {
-		return advise(err)
+	if err := p.prepare(ctx); err != nil {
+		return err
 	}
 	hook, err := p.webhook(ctx)
 	if err != nil {
 		return err
 	}
-	if hook != "" {
+	if hook.URL != "" {
 		p.log.Warn("the bot had a webhook; it was removed, because the gateway polls")
 		if err := p.deleteWebhook(ctx); err != nil {
 			return err
 		}
 	}
-	if err := p.moves.load(ctx); err != nil {
-		return err
-	}
-	if err := p.listCommands(ctx); err != nil {
-		p.log.Warn("can't register the commands with Telegram; they still work", "err", err)
-	}
-	p.self.username = me.UserName
 	p.begun = true
-	p.log.Info("Telegram is connected", "bot", "https://t.me/"+me.UserName, "groups", privacy(me))
 	return nil
 }
 
@@ -182,16 +164,6 @@ func (p *poller) poll(ctx context.Context) (batch []json.RawMessage, err error) 
 	return batch, err
 }
 
-// allowed returns allowed_updates. It is always sent, because otherwise the server keeps an older setting. Some kinds,
-// such as reactions and members, are sent only when they are named.
-func (p *poller) allowed() string {
-	kinds := []string{}
-	for _, h := range p.handlers() {
-		kinds = append(kinds, strconv.Quote(h.kind))
-	}
-	return "[" + strings.Join(kinds, ",") + "]"
-}
-
 // bye confirms the delivered updates, so that they are not redelivered after a restart. A poll is the only way to do
 // that; its updates are ignored and stay unconfirmed.
 func (p *poller) bye(ctx context.Context) {
@@ -209,18 +181,22 @@ func (p *poller) bye(ctx context.Context) {
 	}
 }
 
-// pause returns how long to wait after err: the server's demand, or an increasing back-off with jitter. Updates that
-// could not be stored are worth a shorter one, because the server can be asked without harm.
+// pause returns how long to wait after err.
 func (p *poller) pause(err error) time.Duration {
+	if errors.Is(err, errKept) {
+		return pause(err, p.fails, keptWait) // the server can be asked without harm
+	}
+	return pause(err, p.fails, mostWait)
+}
+
+// pause returns how long to wait after err, the last of several failures in a row: the server's demand, or an increasing
+// back-off of at most longest, with jitter.
+func pause(err error, fails int, longest time.Duration) time.Duration {
 	var r *refusal
 	if errors.As(err, &r) && r.after > 0 {
 		return r.after
 	}
-	most := mostWait
-	if errors.Is(err, errKept) {
-		most = keptWait
-	}
-	wait := min(leastWait<<min(p.fails-1, 10), most)
+	wait := min(leastWait<<min(fails-1, 10), longest)
 	return wait/2 + rand.N(wait/2+1)
 }
 
@@ -253,58 +229,4 @@ func sleep(ctx context.Context, d time.Duration) {
 	case <-time.After(d):
 	case <-ctx.Done():
 	}
-}
-
-// handler takes updates of one kind. On an error the update is delivered again; nil confirms it. Its time is bounded by
-// the context.
-type handler struct {
-	kind   string
-	handle func(ctx context.Context, u update) error
-}
-
-// handlers returns the handlers of all requested kinds of updates.
-func (p *poller) handlers() []handler {
-	return []handler{
-		{"message", func(ctx context.Context, u update) error { return p.message(ctx, u.Message, u.newer.Message) }},
-		{"channel_post", func(ctx context.Context, u update) error { return p.message(ctx, u.ChannelPost, u.newer.ChannelPost) }},
-		{"edited_message", p.edited},
-		{"message_reaction", p.reacted},
-		{"my_chat_member", p.member},
-		{"chat_member", p.others},
-		{"callback_query", p.pressed},
-	}
-}
-
-// message delivers a message or a service message. A move of a group is stored before anything that is said under the
-// new id is delivered: the room of a message is named after the first id.
-func (p *poller) message(ctx context.Context, m *tgbotapi.Message, newer *newerMessage) (err error) {
-	switch {
-	case m.Chat == nil:
-		return nil
-	case m.MigrateToChatID != 0:
-		err = p.moves.add(ctx, m.Chat.ID, m.MigrateToChatID)
-	case m.MigrateFromChatID != 0:
-		err = p.moves.add(ctx, m.MigrateFromChatID, m.Chat.ID)
-	}
-	if err != nil {
-		return err
-	}
-	for _, in := range p.self.served(m, p.moves.first) {
-		if err := p.hand(ctx, in, "a notice of", m.Chat.ID); err != nil {
-			return err
-		}
-	}
-	return p.hand(ctx, p.self.inbound(m, newer, p.moves.first), fmt.Sprintf("message %d of", m.MessageID), m.Chat.ID)
-}
-
-// edited delivers a message's new content. The core decides whether the text has changed and whether that matters.
-func (p *poller) edited(ctx context.Context, u update) error {
-	if u.EditedMessage.Location != nil {
-		return nil // a live location is edited all the time without a new question
-	}
-	m, ok := p.self.inbound(u.EditedMessage, u.newer.Edited, p.moves.first).(chat.Message)
-	if !ok {
-		return nil
-	}
-	return p.hand(ctx, chat.Edited{Message: m}, fmt.Sprintf("an edit of message %d of", u.EditedMessage.MessageID), u.EditedMessage.Chat.ID)
 }

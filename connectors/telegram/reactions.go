@@ -72,7 +72,7 @@ func (s self) changes(r *reactions, first func(int64) int64) (all []chat.Reactio
 
 // reacted delivers the changes of reactions to a message. If one fails, all are delivered again, which the store
 // tolerates.
-func (p *poller) reacted(ctx context.Context, u update) error {
+func (p *updates) reacted(ctx context.Context, u update) error {
 	for _, r := range p.self.changes(u.newer.Reactions, p.moves.first) {
 		r.Event = strconv.Itoa(u.UpdateID)
 		if err := p.hand(ctx, r, "a reaction in", u.newer.Reactions.Chat.ID); err != nil {

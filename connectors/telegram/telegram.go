@@ -1,7 +1,7 @@
 // Package telegram connects one Telegram bot to the gateway.
 //
 // [New] makes a bot. Run polls for updates: poller decides when to poll, and intake passes the updates to the handler,
-// in order within a chat. Answers are messages that are posted and then edited while they grow, see sink.
+// in order within a chat. With a webhook, receiver takes them from Telegram's requests instead. Answers are messages that are posted and then edited while they grow, see sink.
 //
 // Telegram's server keeps each update until a later poll confirms it by its offset, for at most a day. An update is
 // confirmed only after the handler has accepted it and all earlier ones, so a crash at any point makes the server
@@ -12,7 +12,8 @@
 // their descriptions (judge), and a message whose posting had an unknown outcome can't be found again: it is sent a
 // second time with a mark, or not at all, as configured.
 //
-// Only one process can poll for a bot. That is left to [connectors.Lease].
+// Only one process can poll for a bot. That is left to [connectors.Lease]. Requests to a webhook can arrive at any
+// process.
 package telegram
 
 import (
@@ -33,7 +34,7 @@ import (
 )
 
 // Telegram is one bot. It implements [connectors.Connector], [connectors.Poster], [connectors.Fetcher] and
-// [connectors.Checker]. Nothing in it changes after New, except inside client and moves, which are safe for concurrent
+// [connectors.Checker]. Nothing in it changes after New, except inside client, moves and hook, which are safe for concurrent
 // use; calls of Run must not overlap.
 type Telegram struct {
 	config  Config
@@ -41,6 +42,7 @@ type Telegram struct {
 	account account
 	wrong   error // invalid options
 	moves   *moves
+	hook    *webhook
 	log     *slog.Logger
 }
 
@@ -48,12 +50,18 @@ var (
 	_ connectors.Connector = (*Telegram)(nil)
 	_ connectors.Poster    = (*Telegram)(nil)
 	_ connectors.Checker   = (*Telegram)(nil)
+	_ connectors.Mounted   = (*Telegram)(nil)
+	_ connectors.Sharded   = (*Telegram)(nil)
 )
 
 // New returns a bot without making any request. Run and Check report a malformed token.
 func New(c Config, d connectors.Deps) *Telegram {
 	t := &Telegram{config: c, client: newClient(c.Token.Reveal(), c.APIURL, d.Dial), log: d.Log.With("connector", Name)}
 	t.account, t.wrong = accountOf(c.Token.Reveal())
+	t.hook = newWebhook(c.Token.Reveal(), c.WebhookURL)
+	if c.Mode == ModeWebhook && d.Shards != nil {
+		d.Memo = d.Shards.Memo() // every process records moves
+	}
 	t.moves = newMoves(t.account, d.Memo)
 	return t
 }
@@ -81,6 +89,9 @@ func (t *Telegram) Run(ctx context.Context, h connectors.Handler) error {
 		return connectors.Fatal{Err: t.wrong}
 	}
 	defer t.client.http.CloseIdleConnections()
+	if t.config.Mode == ModeWebhook {
+		return t.client.token.Watch(ctx, newReceiver(t, h).run)
+	}
 	return t.client.token.Watch(ctx, newPoller(t, h).run)
 }
 
@@ -125,9 +136,7 @@ func (t *Telegram) Check(ctx context.Context) (found connectors.CheckResult, err
 	found.Link = "https://t.me/" + me.UserName
 	found.CodeLink = found.Link + "?start="
 	found.Text = fmt.Sprintf("@%s answers at %s", me.UserName, found.Link)
-	if hook != "" {
-		found.Text += "; its webhook will be removed at startup; waiting messages are kept"
-	}
+	found.Text += hook.describe(t.hook.wanted(t.config.Mode))
 	if !me.CanReadAllGroupMessages {
 		found.NotReceived = privacy(me)
 	}
@@ -159,15 +168,6 @@ func privacy(me tgbotapi.User) string {
 func (t *Telegram) me(ctx context.Context) (me tgbotapi.User, err error) {
 	err = t.client.call(ctx, "getMe", nil, &me)
 	return me, err
-}
-
-// webhook returns the bot's webhook URL; empty if none is set.
-func (t *Telegram) webhook(ctx context.Context) (string, error) {
-	var info struct {
-		URL string `json:"url"`
-	}
-	err := t.client.call(ctx, "getWebhookInfo", nil, &info)
-	return info.URL, err
 }
 
 // listCommands registers the commands for the clients' command menu. Telegram keeps them, so commands of an older

@@ -85,6 +85,8 @@ type Options struct {
 	LocalToken string
 	// Setup serves the page that sets the gateway up, to browsers on this machine; nil: there is none. It must ask for a secret itself.
 	Setup http.Handler
+	// Mounts serves the paths of other connectors. They check requests themselves.
+	Mounts map[string]http.Handler
 	// Refuse returns why a file with that name, claimed type and beginning can't be read, in a few words for users, or "". nil accepts all.
 	Refuse func(name, kind string, head []byte) string
 	// Accept lists the file types that the page offers to attach, in the form of the attribute accept of HTML; none
@@ -201,9 +203,9 @@ func finish(w *Web) {
 }
 
 // Reload serves later requests with other options. Requests in progress, and streams, continue with theirs. The
-// listener, Secure, the store, Local, LocalToken and Drained stay. Counted requests are forgotten if the limits change.
+// listener, Secure, the store, Local, LocalToken, Drained and Mounts stay. Counted requests are forgotten if the limits change.
 func (w *Web) Reload(o Options) {
-	o.Listener, o.Secure, o.Store, o.Memo, o.Local, o.LocalToken, o.Drained = w.opts.Listener, w.opts.Secure, w.opts.Store, w.opts.Memo, w.opts.Local, w.opts.LocalToken, w.opts.Drained
+	o.Listener, o.Secure, o.Store, o.Memo, o.Local, o.LocalToken, o.Drained, o.Mounts = w.opts.Listener, w.opts.Secure, w.opts.Store, w.opts.Memo, w.opts.Local, w.opts.LocalToken, w.opts.Drained, w.opts.Mounts
 	next := &Web{
 		opts: o, sessions: w.sessions, logins: w.logins, allLogins: w.allLogins, visitors: w.visitors, keys: w.keys, wrong: w.wrong, failures: w.failures, building: w.building, replies: w.replies,
 		uploads: w.uploads, drawing: w.drawing, leaving: w.leaving, ending: w.ending, streams: w.streams,
@@ -326,7 +328,12 @@ func (w *Web) routes() http.Handler {
 	mux.Handle(LocalPath, w.bounded(w.local()))
 	mux.Handle(SetupPath, w.bounded(nearbySetup(w.opts.Setup)))
 	mux.Handle("/", w.bounded(w.guard.page(pages(w.opts))))
-	return patient(w.guard.host(legible(mux)))
+	all := http.NewServeMux()
+	all.Handle("/", w.guard.host(legible(mux)))
+	for path, h := range w.opts.Mounts {
+		all.Handle(path, h)
+	}
+	return patient(all)
 }
 
 // readyz reports whether the gateway can accept messages. It fails as soon as the gateway stops, so that a load

@@ -35,7 +35,8 @@ type queue struct {
 	last    time.Time
 	allowed map[string]bool
 	poll    *poll
-	refused time.Time // when the next conflict may be told without a delay
+	hook    chan struct{} // wakes CallWebhook; nil if it does not run
+	refused time.Time     // when the next conflict may be told without a delay
 }
 
 // updateKinds are those of the API; true is what a bot gets that never asked (TR-22).
@@ -144,5 +145,9 @@ func (s *Server) Redeliver(id int64) {
 func (q *queue) wake() {
 	if q.poll != nil {
 		q.poll.signal()
+	}
+	select {
+	case q.hook <- struct{}{}:
+	default: // no webhook is called, or it was woken already
 	}
 }
