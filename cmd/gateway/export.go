@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 	"text/tabwriter"
@@ -97,8 +98,10 @@ func writeTo(name string, write func(io.Writer) (int, error)) error {
 		return err
 	}
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s exists already; name a new file", name)
+	} else if err != nil {
+		return fmt.Errorf("write the export: %w; name a file in a folder that can be written", err)
 	}
 	records, err := write(file)
 	if err = errors.Join(err, file.Close()); err != nil {

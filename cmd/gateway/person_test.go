@@ -50,7 +50,8 @@ func TestPersonIsExportedAndDeleted(t *testing.T) {
 	g.wait(t)
 	person(0, `"sections": {}`, "", "export", account)
 	person(0, "0 records", "", "export", account, "-o", "a.json")
-	person(1, "a.json", "", "export", account, "-o", "a.json")
+	person(1, "a.json exists already; name a new file", "", "export", account, "-o", "a.json")
+	person(1, "name a file in a folder", "", "export", account, "-o", "no/a.json")
 	person(0, "Nothing is stored", "", "delete", account, "--yes")
 	person(1, `"ada" is no account`, "", "delete", "ada", "--yes")
 	for _, ending := range []string{"", "-wal"} {
