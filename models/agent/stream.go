@@ -37,6 +37,7 @@ type stream struct {
 	asked   []question
 	reply   reply // the answer so far, as the AI SDK wants it back
 	board   board
+	length  int // of the text, in bytes
 }
 
 // call is a call that the agent makes of one of its tools.
@@ -45,8 +46,10 @@ type call struct {
 	running, ended bool
 }
 
-// maxCalls is the maximum number of calls in one answer: each is kept until its end.
-const maxCalls = 1000
+const (
+	maxCalls = 1000      // in one answer: each is kept until its end
+	maxText  = 256 << 10 // bytes of text in one answer: more than a hundred messages in a chat
+)
 
 // read handles what next finds with take, until the answer is complete.
 func (s *stream) read(e *wire.EventReader, next func() bool, take func() error) error {
@@ -57,6 +60,9 @@ func (s *stream) read(e *wire.EventReader, next func() bool, take func() error) 
 		s.event = e.ID
 		if err := take(); err != nil || s.left {
 			return err
+		}
+		if s.length > maxText {
+			return errLongText
 		}
 	}
 	switch {
@@ -78,6 +84,9 @@ func (s *stream) conclude() error {
 		s.give(llm.Chunk{Status: &llm.Status{ID: id}})
 	}
 	finish, err := s.ask()
+	if err == nil && s.length > maxText {
+		err = errLongText
+	}
 	if err != nil {
 		return err
 	}
@@ -112,6 +121,9 @@ func (s *stream) say(message, text string) {
 		given = "\n\n" + text
 	}
 	s.message, s.said, s.latest = cmp.Or(message, s.message, "m"), true, s.latest+text
+	if s.length += len(given); s.length > maxText { // the text so far stays
+		return
+	}
 	s.give(llm.Chunk{Text: given})
 }
 
@@ -123,6 +135,9 @@ func (s *stream) rewrite(message, text string) {
 	case grows:
 		s.say(message, rest)
 	default:
+		if s.length += len(text) - len(s.latest); s.length > maxText {
+			return
+		}
 		s.give(llm.Chunk{Rewrites: true, Text: s.above + text})
 		s.latest = text
 	}
@@ -144,6 +159,7 @@ func (s *stream) file(f llm.File) {
 
 var (
 	errManyCalls = errors.New("the agent makes too many tool calls")
+	errLongText  = errors.New("the text of the agent is too long")
 	errNoID      = errors.New("the agent sent a tool call without an id")
 	errFile      = errors.New("the agent sent a file that can't be read")
 )
