@@ -78,7 +78,7 @@ func (s *stream) document(e agui.Event) (err error) {
 	case agui.ActivitySnapshot:
 		s.board.set(e.MessageID, e.Content, e.Replace != nil && !*e.Replace)
 	case agui.ActivityDelta:
-		err = s.board.patch(e.MessageID, e.Patch)
+		s.board.patch(e.MessageID, e.Patch)
 	}
 	content, shown := s.board.activities[e.MessageID]
 	if err != nil || !shown || e.MessageID == "" {
@@ -156,7 +156,7 @@ func (s *stream) finish(e agui.Event) error {
 		if err != nil {
 			return err
 		}
-		s.asked = append(s.asked, q)
+		s.askOnce(q)
 	}
 	return nil
 }

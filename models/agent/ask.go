@@ -35,6 +35,7 @@ type question struct {
 	Options  []string          `json:"options,omitempty"`  // without these, and without Approve, any text is an answer
 	Values   []json.RawMessage `json:"values,omitempty"`   // of Options, for the agent; nil: the options
 	Field    string            `json:"field,omitempty"`    // of the object that the agent wants; empty: the value alone
+	Number   bool              `json:"number,omitempty"`   // words that are a number become one
 	Approve  *llm.Approval     `json:"approve,omitempty"`  // the call that needs an approval
 	Approval string            `json:"approval,omitempty"` // of the AI SDK: the id of the approval
 	Expires  time.Time         `json:"expires,omitzero"`
@@ -60,8 +61,17 @@ func (s *stream) asks(l line) error {
 	if l.Approve {
 		q.Approve = &llm.Approval{Tool: cmp.Or(l.Name, l.ID), Arguments: plain(l.Arguments)}
 	}
-	s.asked = append(s.asked, q)
+	s.askOnce(q)
 	return nil
+}
+
+// askOnce adds a question, or replaces the one with its id: results belong to questions by their ids.
+func (s *stream) askOnce(q question) {
+	if i := slices.IndexFunc(s.asked, func(a question) bool { return a.ID == q.ID }); i >= 0 {
+		s.asked[i] = q
+		return
+	}
+	s.asked = append(s.asked, q)
 }
 
 // ask yields the questions at the end of the answer, and returns why it ends. Questions with options are calls of
@@ -120,6 +130,8 @@ func (q question) answered(result string) agui.Resume {
 		value = result == llm.Approved
 	case chosen >= 0 && chosen < len(q.Values):
 		value = q.Values[chosen]
+	case q.Number && isNumber(result):
+		value = json.Number(strings.TrimSpace(result))
 	case len(q.Options) > 0 && chosen < 0, strings.HasPrefix(result, refused):
 		return agui.Resume{InterruptID: q.ID, Status: agui.Abandoned}
 	}
@@ -132,6 +144,12 @@ func (q question) answered(result string) agui.Resume {
 	}
 	decided.Payload, _ = json.Marshal(value) // strings, booleans, and JSON that was read
 	return decided
+}
+
+// isNumber reports whether a text is a number in JSON.
+func isNumber(result string) bool {
+	var n float64
+	return json.Unmarshal([]byte(result), &n) == nil && strings.TrimSpace(result) != "null"
 }
 
 // decide returns the decisions about p: from the results at the end of messages, or from the newest message of a user, if
@@ -176,7 +194,7 @@ func interrupted(i agui.Question, c *call) (q question, err error) {
 	if at, err := time.Parse(time.RFC3339, i.ExpiresAt); err == nil {
 		q.Expires = at
 	}
-	q.Options, q.Values, q.Field = choices(i.ResponseSchema)
+	q.readSchema(i.ResponseSchema)
 	reason := strings.ToLower(i.Reason)
 	switch {
 	case i.CallID != "" && (len(q.Options) == 0 || q.yesOrNo()) || len(q.Options) == 0 && strings.Contains(reason, "approv"):
@@ -209,31 +227,33 @@ type schema struct {
 	} `json:"oneOf"`
 }
 
-// choices returns the options of a schema and their values: of an enumeration, of a boolean, or of an object with one such
-// property. It returns none for a schema of anything else, which users answer in words.
-func choices(raw json.RawMessage) (options []string, values []json.RawMessage, field string) {
+// readSchema sets the options of q and their values from a schema: of an enumeration, of a boolean, or of an object with one
+// such property. It sets none for a schema of anything else, which users answer in words.
+func (q *question) readSchema(raw json.RawMessage) {
 	var s schema
 	if json.Unmarshal(raw, &s) != nil {
-		return nil, nil, ""
+		return
 	}
 	for name, property := range s.Properties {
 		if _, approves := s.Properties["approved"]; len(s.Properties) == 1 || approves && name == "approved" {
-			options, values, _ = choices(property)
-			return options, values, name
+			q.readSchema(property)
+			q.Field = name
+			return
 		}
 	}
+	q.Number = s.Type == "integer" || s.Type == "number"
 	if s.Type == "boolean" {
-		return yesNo, yesNoValues, ""
+		q.Options, q.Values = yesNo, yesNoValues
+		return
 	}
 	for i, v := range s.Enum {
 		name := plain(v)
 		if i < len(s.EnumNames) {
 			name = s.EnumNames[i]
 		}
-		options, values = append(options, name), append(values, v)
+		q.Options, q.Values = append(q.Options, name), append(q.Values, v)
 	}
 	for _, o := range s.OneOf {
-		options, values = append(options, cmp.Or(o.Title, plain(o.Const))), append(values, o.Const)
+		q.Options, q.Values = append(q.Options, cmp.Or(o.Title, plain(o.Const))), append(q.Values, o.Const)
 	}
-	return options, values, ""
 }

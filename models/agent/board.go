@@ -37,17 +37,16 @@ func (b *board) set(id string, content json.RawMessage, keep bool) {
 	b.activities[id] = content
 }
 
-// patch changes an activity by a JSON Patch.
-func (b *board) patch(id string, patch json.RawMessage) error {
+// patch changes an activity by a JSON Patch. One that does not fit changes nothing: an answer does not fail because of a
+// status.
+func (b *board) patch(id string, patch json.RawMessage) {
 	old, known := b.activities[id]
 	if !known {
-		return nil
+		return
 	}
-	now, err := patched(old, patch)
-	if err == nil {
+	if now, err := patched(old, patch); err == nil {
 		b.activities[id] = now
 	}
-	return err
 }
 
 // patched returns doc changed by a JSON Patch. An empty doc is an empty object.

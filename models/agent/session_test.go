@@ -310,6 +310,48 @@ data: {"type":"finish"}
 	}
 }
 
+// A question that is sent twice is asked once. A patch that does not fit leaves the status as it was.
+func TestRepeated(t *testing.T) {
+	const interrupt = `{"id":"q","reason":"input_required","message":"Which?","responseSchema":{"enum":["A","B"]}}`
+	const call = `data: {"type":"tool-input-available","toolCallId":"q","toolName":"ask_user","input":{"question":"Which?","options":["A","B"]}}` + "\n\n"
+	const approval = `data: {"type":"tool-approval-request","approvalId":"ap","toolCallId":"q"}` + "\n\n"
+	for name, c := range map[string]struct {
+		header http.Header
+		body   string
+	}{
+		"lines":  {inLines, strings.Repeat(`{"type":"ask","id":"q","text":"Which?","options":["A","B"]}`+"\n", 2) + `{"type":"done"}`},
+		"AG-UI":  {http.Header{"Content-Type": {"text/event-stream"}}, events(`{"type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":[` + interrupt + "," + interrupt + `]}}`)},
+		"AI SDK": {inParts, `data: {"type":"start","messageId":"a1"}` + "\n\n" + call + approval + approval + `data: {"type":"finish"}` + "\n\n"},
+	} {
+		if got := ask(t, opened(t, answering(t, c.header, c.body).URL), nil, true, wrote("1", "Go")); len(got.calls) != 1 {
+			t.Errorf("%s: %+v", name, got.calls)
+		}
+	}
+	got, err := told(t.Context(), opened(t, serve(t, "text/event-stream", events(started,
+		`{"type":"ACTIVITY_SNAPSHOT","messageId":"a","content":{"text":"Looking"}}`,
+		`{"type":"ACTIVITY_DELTA","messageId":"a","patch":[{"op":"remove","path":"/none"}]}`,
+		`{"type":"ACTIVITY_DELTA","messageId":"a","patch":"none"}`, spoke, finished))), hello)
+	if !slices.Contains(got, "status a: Looking") || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// A number that a user writes is a number for the agent, if its schema wants one.
+func TestResumeNumber(t *testing.T) {
+	for property, want := range map[string]string{
+		`{"type":"integer"}`: `{"age":42}`, `{"type":"number"}`: `{"age":42}`, `{"type":"string"}`: `{"age":"42"}`,
+	} {
+		s := answering(t, http.Header{"Content-Type": {"text/event-stream"}}, events(`{"type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":[{"id":"q","reason":"input_required","message":"How old?","responseSchema":{"type":"object","properties":{"age":`+property+`}}}]}}`), events(finished))
+		m := opened(t, s.URL)
+		first := ask(t, m, nil, true, wrote("1", "Go"))
+		ask(t, m, first.state, false, wrote("1", "Go"), said("2", "How old?"), wrote("3", "42"))
+		got, err := json.Marshal(s.got[1]["resume"])
+		if diff := cmp.Diff(jsonOf(t, `[{"interruptId":"q","status":"resolved","payload":`+want+`}]`), jsonOf(t, string(got))); diff != "" || err != nil {
+			t.Errorf("%s: %v\n%s", property, err, diff)
+		}
+	}
+}
+
 // An agent of an older version that refuses the field with the version is asked without it.
 func TestOldAgent(t *testing.T) {
 	asked := 0

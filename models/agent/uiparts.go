@@ -176,7 +176,7 @@ func (s *stream) toolChunk(c uistream.Chunk) error {
 		s.end(c.CallID, "", "it was denied")
 	case uistream.ApprovalRequest:
 		p.State, p.Approval = uistream.ApprovalRequested, &uistream.Approval{ID: c.ApprovalID}
-		s.asked = append(s.asked, question{ID: c.CallID, Text: c.Reason, Approval: c.ApprovalID, Approve: &llm.Approval{
+		s.askOnce(question{ID: c.CallID, Text: c.Reason, Approval: c.ApprovalID, Approve: &llm.Approval{
 			Tool: strings.TrimPrefix(p.Type, "tool-"), Arguments: string(p.Input),
 		}})
 	default:
@@ -198,7 +198,7 @@ func (s *stream) pending() error {
 		if json.Unmarshal(p.Input, &in) != nil || in.Question == "" && in.Message == "" {
 			continue
 		}
-		s.asked = append(s.asked, question{ID: p.CallID, Text: cmp.Or(in.Question, in.Message), Options: in.Options})
+		s.askOnce(question{ID: p.CallID, Text: cmp.Or(in.Question, in.Message), Options: in.Options})
 	}
 	return nil
 }
