@@ -38,7 +38,8 @@ var notRun = map[string]string{
 	"gateway service uninstall":                                                     "as above",
 	"gateway migrate --to postgres://parley:PASSWORD@db.example.org/parley":         "the package backends moves stores in its tests",
 	"gateway chat -p":                                                               "it is the name of a flag, without its question",
-	`curl https://chat.example.org/api/hooks/build -H "Authorization: Bearer $BUILD_SECRET" \`: "TestHookAnswersOncePerKey in stories calls one",
+	`curl -X POST http://127.0.0.1:8080/api/agents/mine/messages -H "Authorization: Bearer a-random-secret-of-yours" \`: "TestAgentSpeaks in stories posts one",
+	`curl https://chat.example.org/api/hooks/build -H "Authorization: Bearer $BUILD_SECRET" \`:                          "TestHookAnswersOncePerKey in stories calls one",
 }
 
 // outcome is how a command ends that does not simply work in a folder with an empty store.
