@@ -1,9 +1,11 @@
 package telegram
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"parley/connectors"
 	"parley/internal/sections"
@@ -27,6 +29,10 @@ type Config struct {
 	Token sections.Secret `yaml:"token" default:"${env:TELEGRAM_TOKEN:-}"`
 	// The URL of your own Bot API server. Empty = Telegram.
 	APIURL string `yaml:"api_url"`
+	// The text before a user's first message to the bot, of up to 512 characters. Empty = the one that is set at @BotFather.
+	Description string `yaml:"description"`
+	// The text in the bot's profile and in shared links to it, of up to 120 characters. Empty = as above.
+	ShortDescription string `yaml:"short_description"`
 	// How messages arrive. poll = the gateway asks Telegram for them, and needs no public address; webhook = Telegram sends
 	// them to webhook_url, to any of several gateways. Switching loses no messages.
 	Mode Mode `yaml:"mode" default:"poll"`
@@ -85,6 +91,13 @@ func (c *Config) Check(reject sections.Reject) {
 	reject.Secret("token", c.Token, configuredToken, "copy the whole token from @BotFather: digits, a colon, letters")
 	reject.URL("api_url", c.APIURL)
 	reject.URL("webhook_url", c.WebhookURL)
+	short := func(key, text string, longest int) {
+		if utf8.RuneCountInString(text) > longest {
+			reject(key, fmt.Sprintf("has more than %d characters", longest), "shorten it; Telegram allows no more")
+		}
+	}
+	short("description", c.Description, longestDescription)
+	short("short_description", c.ShortDescription, longestAbout)
 	switch {
 	case c.Mode != ModeWebhook:
 	case c.WebhookURL == "":

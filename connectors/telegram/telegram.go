@@ -18,7 +18,6 @@ package telegram
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -168,25 +167,6 @@ func privacy(me tgbotapi.User) string {
 func (t *Telegram) me(ctx context.Context) (me tgbotapi.User, err error) {
 	err = t.client.call(ctx, "getMe", nil, &me)
 	return me, err
-}
-
-// listCommands registers the commands for the clients' command menu. Telegram keeps them, so commands of an older
-// version are replaced.
-func (t *Telegram) listCommands(ctx context.Context) error {
-	type item struct {
-		Command     chat.CommandName `json:"command"`
-		Description string           `json:"description"`
-	}
-	var items []item
-	for _, c := range chat.Commands() {
-		items = append(items, item{c.Name, c.Description})
-	}
-	list, err := json.Marshal(items)
-	if err != nil {
-		return fmt.Errorf("list the commands: %w", err)
-	}
-	var done bool
-	return t.client.call(ctx, "setMyCommands", tgbotapi.Params{"commands": string(list)}, &done)
 }
 
 // deleteWebhook makes the server queue updates for polling. Those that wait are kept.

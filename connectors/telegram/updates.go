@@ -37,8 +37,8 @@ func (p *updates) prepare(ctx context.Context) error {
 	if err := p.moves.load(ctx); err != nil {
 		return err
 	}
-	if err := p.listCommands(ctx); err != nil {
-		p.log.Warn("can't register the commands with Telegram; they still work", "err", err)
+	if err := p.introduce(ctx); err != nil {
+		p.log.Warn("can't set the command menu or the profile at Telegram; the commands still work", "err", err)
 	}
 	p.self.username = me.UserName
 	p.log.Info("Telegram is connected", "bot", "https://t.me/"+me.UserName, "groups", privacy(me))

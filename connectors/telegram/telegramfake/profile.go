@@ -99,6 +99,24 @@ func (s *Server) getMyCommands(c *call) (any, error) {
 	return append([]Command{}, s.commands[key]...), nil
 }
 
+// getProfile returns a text of the bot's profile.
+func (s *Server) getProfile(field string) func(*call) (any, error) {
+	return func(c *call) (any, error) {
+		return map[string]string{field: s.profile[field+"/"+c.params["language_code"]]}, nil
+	}
+}
+
+// setProfile sets a text of the bot's profile, of at most longest characters.
+func (s *Server) setProfile(field string, longest int) func(*call) (any, error) {
+	return func(c *call) (any, error) {
+		if len([]rune(c.params[field])) > longest {
+			return nil, badRequest("%s is too long", field)
+		}
+		s.profile[field+"/"+c.params["language_code"]] = c.params[field]
+		return true, nil
+	}
+}
+
 // CallbackAnswer is one answerCallbackQuery that was accepted.
 type CallbackAnswer struct {
 	QueryID string

@@ -36,6 +36,7 @@ type Server struct {
 	queue     queue
 	webhook   webhook
 	commands  map[string][]Command
+	profile   map[string]string // texts by field and language
 	callbacks map[string]time.Time
 	answered  []CallbackAnswer
 	flood     Flood
@@ -82,6 +83,7 @@ func New(opts ...Option) *Server {
 		nextUser:  100001,
 		nextGroup: 5001,
 		commands:  map[string][]Command{},
+		profile:   map[string]string{},
 		callbacks: map[string]time.Time{},
 		flood:     DefaultFlood(),
 	}

@@ -1,0 +1,66 @@
+package telegram
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+
+	"parley/core/chat"
+)
+
+// The longest texts of a profile, in characters.
+const (
+	longestDescription = 512
+	longestAbout       = 120
+)
+
+// introduce sets the command menu and the texts of the bot's profile where they differ from the wanted ones: Telegram
+// limits such requests, and keeps the values. Texts that are not configured stay as they are.
+func (t *Telegram) introduce(ctx context.Context) error {
+	return errors.Join(
+		t.listCommands(ctx),
+		t.describe(ctx, "Description", "description", t.config.Description),
+		t.describe(ctx, "ShortDescription", "short_description", t.config.ShortDescription),
+	)
+}
+
+// listCommands sets the commands for the clients' command menu.
+func (t *Telegram) listCommands(ctx context.Context) error {
+	type item struct {
+		Command     chat.CommandName `json:"command"`
+		Description string           `json:"description"`
+	}
+	var items, now []item
+	for _, c := range chat.Commands() {
+		items = append(items, item{c.Name, c.Description})
+	}
+	if err := t.client.call(ctx, "getMyCommands", nil, &now); err != nil {
+		return err
+	}
+	if slices.Equal(items, now) {
+		return nil
+	}
+	list, err := json.Marshal(items)
+	if err != nil {
+		return fmt.Errorf("list the commands: %w", err)
+	}
+	var done bool
+	return t.client.call(ctx, "setMyCommands", tgbotapi.Params{"commands": string(list)}, &done)
+}
+
+// describe sets a text of the profile: method is the end of the names of its methods, and field is its parameter.
+func (t *Telegram) describe(ctx context.Context, method, field, text string) error {
+	if text == "" {
+		return nil
+	}
+	now := map[string]string{}
+	if err := t.client.call(ctx, "getMy"+method, nil, &now); err != nil || now[field] == text {
+		return err
+	}
+	var done bool
+	return t.client.call(ctx, "setMy"+method, tgbotapi.Params{field: text}, &done)
+}
