@@ -18,6 +18,14 @@ type Inbox struct {
 	mu     sync.Mutex
 	events []chat.Inbound
 	refuse func(chat.Inbound) error
+	handle func(context.Context, chat.Inbound) (chat.Accepted, error)
+}
+
+// HandleAs sets the result of the handler for recorded events.
+func (b *Inbox) HandleAs(handle func(context.Context, chat.Inbound) (chat.Accepted, error)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.handle = handle
 }
 
 // Refuse sets a function that is called before an event is recorded, concurrently. If it returns an error, so does the
@@ -55,8 +63,12 @@ func (b *Inbox) Handle(ctx context.Context, in chat.Inbound) (chat.Accepted, err
 		}
 	}
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	b.events = append(b.events, in)
+	handle := b.handle
+	b.mu.Unlock()
+	if handle != nil {
+		return handle(ctx, in)
+	}
 	return chat.Accepted{}, nil
 }
 

@@ -35,6 +35,9 @@ type search struct {
 	over    bool
 }
 
+// maskedChannel is the flag of a channel that the bot can't view: its data mean nothing.
+const maskedChannel = 1 << 17
+
 // target is a channel to fetch, and the message to start after.
 type target struct {
 	channel, guild string
@@ -108,8 +111,9 @@ func (s *search) wake() {
 // the number of channels is limited.
 func (q *intake) described(guild string, raw []byte) {
 	type channel struct {
-		ID   string `json:"id"`
-		Last string `json:"last_message_id"`
+		ID    string `json:"id"`
+		Last  string `json:"last_message_id"`
+		Flags int    `json:"flags"`
 	}
 	var said struct {
 		Channels []channel `json:"channels"`
@@ -137,6 +141,9 @@ func (q *intake) described(guild string, raw []byte) {
 	})
 	for _, c := range all {
 		after, last := max(s.since, s.seen[c.ID]), snowflake(c.Last)
+		if c.Flags&maskedChannel != 0 {
+			continue // the bot can't view it: each request would be refused
+		}
 		// Discord names the last message of most channels. If it is not later than the last seen message, a fetch would
 		// find nothing.
 		if snowflake(c.ID) != 0 && (last > after || last == 0 && inUse(c) == 0) {

@@ -78,12 +78,27 @@ func (w *Platform) Mention(from connectortest.User, in connectortest.Room, text 
 	w.say(from, in, text, discordfake.MentionBot())
 }
 
-func (w *Platform) say(from connectortest.User, in connectortest.Room, text string, o ...discordfake.SayOption) (id string) {
+// Command gives a slash command with options (name, value, name, value …), and returns the id of the interaction.
+func (w *Platform) Command(from connectortest.User, in connectortest.Room, name string, options ...string) string {
+	w.used(in)
+	return w.Fake.Command(string(in), w.users[from], name, options...)
+}
+
+// Transcript is what a user reads in a room.
+func (w *Platform) Transcript(who connectortest.User, in connectortest.Room) string {
+	return w.Fake.Transcript(string(in), w.users[who])
+}
+
+func (w *Platform) used(in connectortest.Room) {
 	w.mu.Lock()
+	defer w.mu.Unlock()
 	if !slices.Contains(w.places, in) {
 		w.places = append(w.places, in)
 	}
-	w.mu.Unlock()
+}
+
+func (w *Platform) say(from connectortest.User, in connectortest.Room, text string, o ...discordfake.SayOption) (id string) {
+	w.used(in)
 	return w.Fake.Say(string(in), w.users[from], text, o...)
 }
 

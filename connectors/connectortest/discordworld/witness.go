@@ -59,7 +59,7 @@ func (w *Platform) Rooms() []connectortest.Room {
 
 // Messages implements [connectortest.Witness].
 func (w *Platform) Messages(in connectortest.Room) (all []connectortest.Message) {
-	for _, m := range w.Fake.Messages(string(in)) {
+	for _, m := range append(w.Fake.Messages(string(in)), w.Fake.Private(string(in))...) {
 		out := connectortest.Message{ID: m.ID, ByBot: m.ByBot, Text: m.Content, Files: files(m.Attachments)}
 		for _, v := range w.Fake.History(m.ID) {
 			if !v.Deleted {

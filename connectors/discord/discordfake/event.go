@@ -20,6 +20,9 @@ type event struct {
 // empty, but in direct messages, for mentions of the bot, and for the bot's
 // own messages (DR-19).
 func (s *Server) emitMessage(name string, m *message, o object) {
+	if m.onlyFor != "" { // no session is told of it
+		return
+	}
 	o = s.forGateway(m, o)
 	ev := event{name: name, channel: m.channel, needs: messageIntent(m.channel), data: o}
 	open := m.channel.guild == nil || m.author == s.bot || slices.Contains(m.mentions.users, s.bot.id)

@@ -3,28 +3,61 @@ package discordfake
 import (
 	"encoding/json"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
 
-// answerWithin is how long a press may wait for its first answer (DR-22).
-const answerWithin = 3 * time.Second
+const (
+	// answerWithin is how long an interaction may wait for its first answer (DR-22).
+	answerWithin = 3 * time.Second
+	// tokenLife is how long an interaction's token is good, from its beginning.
+	tokenLife = 15 * time.Minute
 
-// press is a pressed button.
-type press struct {
+	flagEphemeral = 1 << 6
+	// FlagMasked marks a channel that the bot can't view: its other fields mean nothing.
+	FlagMasked = 1 << 17
+)
+
+// The kinds of interactions, in Discord's numbers.
+const (
+	commandInteraction      = 2
+	componentInteraction    = 3
+	autocompleteInteraction = 4
+	modalInteraction        = 5
+)
+
+// interaction is a command, a press, an autocomplete or a submitted modal.
+type interaction struct {
 	id, token string
+	kind      int
 	at        time.Time
-	user      string
+	user      *user
+	channel   *channel
+	pressed   *message // of a press
+	event     event    // for a second delivery
+
 	answered  bool
+	deferred  bool // the user sees that the bot is thinking
+	ephemeral bool
+	original  *message // nil while deferred, and if it is the pressed message
 }
 
-// PressAnswer is what a press was answered with.
+// PressAnswer is what an interaction was answered with.
 type PressAnswer struct {
 	User      string
 	Type      int
 	Content   string
 	Ephemeral bool
 	After     time.Duration
+	Choices   []Choice        // of an autocomplete
+	Modal     json.RawMessage // as sent
+}
+
+// Choice is a suggestion of an autocomplete.
+type Choice struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
 // Button is a button under a message.
@@ -49,59 +82,230 @@ func (m Message) Buttons() (all []Button) {
 func (s *Server) Press(messageID, userID, customID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m, u := s.mustMessage(messageID), s.mustUser(userID)
-	p := &press{id: s.nextID(), at: time.Now(), user: u.id}
-	p.token = "aW50ZXJhY3Rpb246" + p.id + ":secret"
-	s.presses = append(s.presses, p)
-	o := object{
-		"id": p.id, "application_id": s.bot.id, "type": 3, "token": p.token, "version": 1, "channel_id": m.channel.id,
-		"message": s.messageObject(m), "data": object{"custom_id": customID, "component_type": 2},
-	}
-	if m.channel.guild != nil {
-		o["guild_id"] = m.channel.guild.id
-		o["member"] = object{"user": u.object(), "nick": nil, "roles": []string{}}
-	} else {
-		o["user"] = u.object()
-	}
-	s.emit(event{name: "INTERACTION_CREATE", channel: m.channel, data: o})
+	m := s.mustMessage(messageID)
+	s.interact(&interaction{kind: componentInteraction, user: s.mustUser(userID), channel: m.channel, pressed: m},
+		object{"custom_id": customID, "component_type": 2})
 }
 
-// PressAnswers are the answers to presses, in the order in which they came.
+// SubmitModal has a user submit a modal with one text. It returns the interaction's id.
+func (s *Server) SubmitModal(channelID, userID, customID, input, text string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.interact(&interaction{kind: modalInteraction, user: s.mustUser(userID), channel: s.mustChannel(channelID)},
+		object{"custom_id": customID, "components": []object{{"type": 1, "components": []object{{"type": 4, "custom_id": input, "value": text}}}}})
+}
+
+// Redeliver dispatches an interaction once more, as a resume does.
+func (s *Server) Redeliver(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, i := range s.interactions {
+		if i.id == id {
+			s.emit(i.event)
+		}
+	}
+}
+
+// interact announces an interaction with its data. Sessions hear it also from channels that the bot can't view.
+func (s *Server) interact(i *interaction, data object) string {
+	i.id, i.at = s.nextID(), time.Now()
+	i.token = "aW50ZXJhY3Rpb246" + i.id + ":secret"
+	s.interactions = append(s.interactions, i)
+	o := object{
+		"id": i.id, "application_id": s.bot.id, "type": i.kind, "token": i.token, "version": 1, "channel_id": i.channel.id,
+		"channel": s.channelObject(i.channel), "data": data, "locale": "en-US", "entitlements": []object{}, "attachment_size_limit": maxFile,
+		"app_permissions": strconv.Itoa(i.channel.permissionBits()), "authorizing_integration_owners": object{},
+	}
+	if i.pressed != nil {
+		o["message"] = s.messageObject(i.pressed)
+	}
+	if g := i.channel.guild; g != nil {
+		o["guild_id"], o["context"] = g.id, 0
+		o["member"] = object{"user": i.user.object(), "nick": nil, "roles": []string{}}
+	} else {
+		o["user"], o["context"] = i.user.object(), 1
+	}
+	i.event = event{name: "INTERACTION_CREATE", guild: i.channel.guildID(), data: o}
+	s.emit(i.event)
+	return i.id
+}
+
+// permissionBits are the bot's permissions in Discord's numbers, as far as the fake knows them.
+func (c *channel) permissionBits() (bits int) {
+	for p, bit := range map[Permission]int{ViewChannel: 1 << 10, SendMessages: 1 << 11, ReadHistory: 1 << 16, MentionEveryone: 1 << 17, SendInThreads: 1 << 38} {
+		if c.may(p) {
+			bits |= bit
+		}
+	}
+	return bits | 1<<15 // files
+}
+
+// PressAnswers are the first answers to interactions, in the order in which they came.
 func (s *Server) PressAnswers() []PressAnswer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]PressAnswer(nil), s.pressAnswers...)
 }
 
-func (s *Server) answerPress(c *call) (int, any, *apiError) {
-	var form struct {
-		Type int `json:"type"`
-		Data struct {
-			Content string `json:"content"`
-			Flags   int    `json:"flags"`
-		} `json:"data"`
+// Thinking are the users of a channel who see that the bot is thinking.
+func (s *Server) Thinking(channelID string) (users []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, i := range s.interactions {
+		if i.deferred && i.channel.id == channelID && time.Since(i.at) < tokenLife {
+			users = append(users, i.user.id)
+		}
 	}
-	if err := json.Unmarshal(c.body, &form); err != nil {
-		return 0, nil, invalidForm("type", "BASE_TYPE_REQUIRED", err.Error())
+	return users
+}
+
+type callbackForm struct {
+	Type int             `json:"type"`
+	Data json.RawMessage `json:"data"`
+}
+
+// callback is the first answer to an interaction.
+func (s *Server) callback(c *call) (int, any, *apiError) {
+	var form callbackForm
+	if e := decode(c.body, &form); e != nil {
+		return 0, nil, e
 	}
-	for _, p := range s.presses {
-		if p.id != c.params["interaction_id"] || p.token != c.params["interaction_token"] {
+	for _, i := range s.interactions {
+		if i.id != c.params["interaction_id"] || i.token != c.params["interaction_token"] {
 			continue
 		}
-		since := time.Since(p.at)
+		since := time.Since(i.at)
 		switch {
-		case p.answered:
+		case i.answered:
 			return 0, nil, refuse(http.StatusBadRequest, 40060, "Interaction has already been acknowledged.")
 		case since > answerWithin:
 			return 0, nil, refuse(http.StatusNotFound, 10062, "Unknown interaction")
-		case form.Type == 4 && strings.TrimSpace(form.Data.Content) == "":
-			return 0, nil, emptyMessage()
-		case form.Type != 4 && form.Type != 6:
-			return 0, nil, notModelled("this type of answer")
 		}
-		p.answered = true
-		s.pressAnswers = append(s.pressAnswers, PressAnswer{p.user, form.Type, form.Data.Content, form.Data.Flags&64 != 0, since})
+		out := PressAnswer{User: i.user.id, Type: form.Type, After: since}
+		if e := s.respond(i, form, &out); e != nil {
+			return 0, nil, e
+		}
+		i.answered = true
+		s.pressAnswers = append(s.pressAnswers, out)
 		return http.StatusNoContent, nil, nil
 	}
 	return 0, nil, refuse(http.StatusNotFound, 10062, "Unknown interaction")
+}
+
+// answersOf are the answers that each kind of interaction takes.
+var answersOf = map[int]string{commandInteraction: "459", componentInteraction: "45679", autocompleteInteraction: "8", modalInteraction: "4567"}
+
+func (s *Server) respond(i *interaction, form callbackForm, out *PressAnswer) *apiError {
+	if form.Type < 4 || form.Type > 9 || !strings.Contains(answersOf[i.kind], strconv.Itoa(form.Type)) {
+		return invalidForm("type", "INTERACTION_CALLBACK_TYPE", "this interaction can't be answered with this type")
+	}
+	switch form.Type {
+	case 8:
+		var data struct {
+			Choices []Choice `json:"choices"`
+		}
+		if e := decode(form.Data, &data); e != nil {
+			return e
+		}
+		out.Choices = data.Choices
+		return checkChoices(data.Choices)
+	case 9:
+		out.Modal = form.Data
+		return nil
+	}
+	var data createForm
+	if len(form.Data) > 0 {
+		if e := decode(form.Data, &data); e != nil {
+			return e
+		}
+	}
+	if e := data.check(flagEphemeral); e != nil {
+		return e
+	}
+	i.ephemeral = data.Flags != nil && *data.Flags&flagEphemeral != 0
+	if out.Ephemeral = i.ephemeral; data.Content != nil {
+		out.Content = *data.Content
+	}
+	switch form.Type {
+	case 4:
+		m, e := s.draft(i.channel, &data, nil, time.Now())
+		if e == nil {
+			m.id = s.nextID()
+			s.show(i, m, !i.ephemeral)
+		}
+		return e
+	case 5:
+		i.deferred = true
+	case 7:
+		if i.pressed == nil {
+			return invalidForm("type", "INTERACTION_CALLBACK_TYPE", "there is no message to update")
+		}
+	}
+	return nil
+}
+
+func checkChoices(all []Choice) *apiError {
+	if len(all) > 25 {
+		return invalidForm("choices", "BASE_TYPE_MAX_LENGTH", "Must be 25 or fewer in length.")
+	}
+	for _, c := range all {
+		if n := len([]rune(c.Name)); n == 0 || n > 100 || len([]rune(c.Value)) > 100 {
+			return invalidForm("choices", "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 100 in length.")
+		}
+	}
+	return nil
+}
+
+// show makes m the original answer of i. An ephemeral one stands in no channel.
+func (s *Server) show(i *interaction, m *message, listed bool) {
+	i.original, i.deferred = m, false
+	m.command, m.by = i.kind == commandInteraction, i
+	switch {
+	case i.ephemeral:
+		m.onlyFor = i.user.id
+		s.world.messages[m.id] = m
+		if listed {
+			i.channel.private = append(i.channel.private, m)
+		}
+	default:
+		s.post(m)
+	}
+}
+
+// Private are the messages of the bot in a channel that one user sees alone, after it was thinking. [Message.OnlyFor]
+// has the user.
+func (s *Server) Private(channelID string) (all []Message) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range s.mustChannel(channelID).private {
+		if !m.deleted {
+			all = append(all, s.shown(m))
+		}
+	}
+	return all
+}
+
+// Transcript is what a user sees in a channel: one line for each message, with its author, and a mark at those that
+// no other user sees.
+func (s *Server) Transcript(channelID, userID string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.mustChannel(channelID)
+	var b strings.Builder
+	line := func(m *message) {
+		b.WriteString(m.author.name)
+		if m.onlyFor != "" {
+			b.WriteString(" (only you can see this)")
+		}
+		b.WriteString(": " + strings.ReplaceAll(m.content(), "\n", "\n    ") + "\n")
+	}
+	for _, m := range c.live() {
+		line(m)
+	}
+	for _, m := range c.private {
+		if m.onlyFor == userID && !m.deleted {
+			line(m)
+		}
+	}
+	return b.String()
 }

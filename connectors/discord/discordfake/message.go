@@ -46,6 +46,9 @@ type message struct {
 	versions    []Version
 	deleted     bool
 	deletedAt   time.Time
+	command     bool         // it answers a command
+	by          *interaction // nil for a message by other ways
+	onlyFor     string       // the user who sees an ephemeral message
 }
 
 // reference is what a reply points at; the message may be gone.
@@ -109,6 +112,12 @@ func (s *Server) bareObject(m *message) object {
 		"mention_everyone": m.mentions.everyone, "mentions": s.mentionedUsers(m.mentions),
 		"mention_roles": append([]string{}, m.mentions.roles...),
 		"attachments":   s.attachmentObjects(m), "embeds": s.embeds(m), "components": orEmpty(m.components),
+	}
+	if m.command {
+		o["type"] = 20
+	}
+	if m.onlyFor != "" {
+		o["flags"] = m.flags | flagEphemeral
 	}
 	if at := m.editedAt(); !at.IsZero() {
 		o["edited_timestamp"] = timestamp(at)

@@ -35,6 +35,8 @@ func (s *Server) guildObject(g *guild) object {
 	for _, c := range g.channels {
 		if c.kind == TypeThread {
 			threads = append(threads, s.channelObject(c))
+		} else if !c.may(ViewChannel) {
+			channels = append(channels, maskedObject(c))
 		} else {
 			channels = append(channels, s.channelObject(c))
 		}
@@ -45,6 +47,11 @@ func (s *Server) guildObject(g *guild) object {
 	o["member_count"], o["large"], o["unavailable"] = len(s.world.users), false, false
 	o["joined_at"] = timestamp(time.Now())
 	return o
+}
+
+// maskedObject is a channel that the bot can't view, as events have it since November 2026.
+func maskedObject(c *channel) object {
+	return object{"id": c.id, "type": c.kind, "guild_id": c.guild.id, "name": "___hidden___", "flags": FlagMasked, "last_message_id": nil, "permission_overwrites": []object{}}
 }
 
 func bareGuild(g *guild) object {

@@ -73,6 +73,10 @@ func newLimiter() limiter {
 		StartTyping:   {5, 5 * time.Second},
 		OpenDM:        {10, 10 * time.Second},
 		GetGuild:      {5, 5 * time.Second},
+		EditOriginal:  {5, 5 * time.Second},
+		EditFollowUp:  {5, 5 * time.Second},
+		PostFollowUp:  {5, 5 * time.Second},
+		PutCommands:   {2, 20 * time.Second},
 	} {
 		l.rules[route] = bucketRule{name: string(route), limit: limit}
 	}
@@ -81,7 +85,7 @@ func newLimiter() limiter {
 
 // key names the window that a call is counted in.
 func (l *limiter) key(c *call) string {
-	top := c.params["channel_id"] + c.params["guild_id"]
+	top := c.params["channel_id"] + c.params["guild_id"] + c.params["webhook_token"]
 	return l.rules[c.do.route].name + ":" + top
 }
 
@@ -100,7 +104,7 @@ func (l *limiter) charge(c *call, now time.Time) (http.Header, *tooMany) {
 	if l.off || c.do.route == GetGateway { // which needs no token
 		return http.Header{}, nil
 	}
-	if c.do.route != AnswerPress && !l.all.take(l.global, now) { // "Interaction endpoints are not bound to the bot's Global Rate Limit"
+	if !c.do.route.free() && !l.all.take(l.global, now) { // "Interaction endpoints are not bound to the bot's Global Rate Limit"
 		return http.Header{}, &tooMany{scope: ScopeGlobal, retry: l.all.left(l.global, now)}
 	}
 	rule, limited := l.rules[c.do.route]
@@ -122,7 +126,7 @@ func (l *limiter) charge(c *call, now time.Time) (http.Header, *tooMany) {
 
 func (l *limiter) underHold(c *call, now time.Time) *tooMany {
 	for _, key := range []string{"", l.key(c)} {
-		if h, ok := l.holds[key]; ok && now.Before(h.until) && (key != "" || c.do.route != AnswerPress) {
+		if h, ok := l.holds[key]; ok && now.Before(h.until) && (key != "" || !c.do.route.free()) {
 			return &tooMany{scope: h.scope, retry: h.until.Sub(now), held: true}
 		}
 	}

@@ -146,6 +146,9 @@ func (s *Server) deleteMessage(c *call) (int, any, *apiError) {
 
 func (s *Server) remove(m *message) {
 	m.deleted, m.deletedAt = true, time.Now()
+	if m.onlyFor != "" {
+		return
+	}
 	o := object{"id": m.id, "channel_id": m.channel.id}
 	if m.channel.guild != nil {
 		o["guild_id"] = m.channel.guild.id

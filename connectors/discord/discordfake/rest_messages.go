@@ -42,11 +42,12 @@ type referenceForm struct {
 	Type            *int   `json:"type"`
 }
 
-func (f *createForm) check() *apiError {
+// check takes further flags that the route allows.
+func (f *createForm) check(further int) *apiError {
 	if len(f.StickerIDs) > 0 || f.Poll != nil {
 		return notModelled("stickers and polls")
 	}
-	if f.Flags != nil && *f.Flags&^createFlags != 0 {
+	if f.Flags != nil && *f.Flags&^(createFlags|further) != 0 {
 		return invalidForm("flags", "MESSAGE_FLAGS_INVALID", "a flag that cannot be set")
 	}
 	return f.AllowedMentions.check()
@@ -57,7 +58,7 @@ func (s *Server) createMessage(c *call) (int, any, *apiError) {
 	if e := decode(c.body, &form); e != nil {
 		return 0, nil, e
 	}
-	if e := form.check(); e != nil {
+	if e := form.check(0); e != nil {
 		return 0, nil, e
 	}
 	if e := checkAttachments(form.Attachments, c.files); e != nil {
@@ -163,7 +164,9 @@ func (s *Server) resolveReply(ch *channel, form *referenceForm) (*reference, *us
 
 // post gives a message its id and shows it.
 func (s *Server) post(m *message) {
-	m.id = s.nextID()
+	if m.id == "" {
+		m.id = s.nextID()
+	}
 	m.channel.archived = false
 	m.channel.messages = append(m.channel.messages, m)
 	s.world.messages[m.id] = m

@@ -40,6 +40,14 @@ func (s *Server) getMe(*call) (int, any, *apiError) {
 	return http.StatusOK, me, nil
 }
 
+func (s *Server) getMyGuilds(*call) (int, any, *apiError) {
+	all := []object{}
+	for _, g := range s.world.order {
+		all = append(all, object{"id": g.id, "name": g.name, "icon": nil, "owner": false, "permissions": "0", "features": []string{}})
+	}
+	return http.StatusOK, all, nil
+}
+
 func (s *Server) getApplication(*call) (int, any, *apiError) {
 	return http.StatusOK, s.applicationObject(), nil
 }

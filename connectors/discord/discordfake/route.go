@@ -14,6 +14,7 @@ const (
 	GetGateway     Route = "GET /gateway"
 	GetGatewayBot  Route = "GET /gateway/bot"
 	GetMe          Route = "GET /users/@me"
+	GetMyGuilds    Route = "GET /users/@me/guilds"
 	GetApplication Route = "GET /oauth2/applications/@me"
 	GetGuild       Route = "GET /guilds/{guild_id}"
 	GetRoles       Route = "GET /guilds/{guild_id}/roles"
@@ -26,6 +27,15 @@ const (
 	StartTyping    Route = "POST /channels/{channel_id}/typing"
 	OpenDM         Route = "POST /users/@me/channels"
 	AnswerPress    Route = "POST /interactions/{interaction_id}/{interaction_token}/callback"
+	EditOriginal   Route = "PATCH /webhooks/{webhook_id}/{webhook_token}/messages/@original"
+	DeleteOriginal Route = "DELETE /webhooks/{webhook_id}/{webhook_token}/messages/@original"
+	EditFollowUp   Route = "PATCH /webhooks/{webhook_id}/{webhook_token}/messages/{message_id}"
+	DeleteFollowUp Route = "DELETE /webhooks/{webhook_id}/{webhook_token}/messages/{message_id}"
+	PostFollowUp   Route = "POST /webhooks/{webhook_id}/{webhook_token}"
+	GetCommands    Route = "GET /applications/{application_id}/commands"
+	PutCommands    Route = "PUT /applications/{application_id}/commands"
+	GetGuildCmds   Route = "GET /applications/{application_id}/guilds/{guild_id}/commands"
+	PutGuildCmds   Route = "PUT /applications/{application_id}/guilds/{guild_id}/commands"
 	ConnectGateway Route = "CONNECT gateway"
 )
 
@@ -49,6 +59,7 @@ func endpoints() []endpoint {
 		{GetGateway, (*Server).getGateway},
 		{GetGatewayBot, (*Server).getGatewayBot},
 		{GetMe, (*Server).getMe},
+		{GetMyGuilds, (*Server).getMyGuilds},
 		{GetApplication, (*Server).getApplication},
 		{GetGuild, (*Server).getGuild},
 		{GetRoles, (*Server).getRoles},
@@ -60,8 +71,22 @@ func endpoints() []endpoint {
 		{DeleteMessage, (*Server).deleteMessage},
 		{StartTyping, (*Server).startTyping},
 		{OpenDM, (*Server).postDM},
-		{AnswerPress, (*Server).answerPress},
+		{AnswerPress, (*Server).callback},
+		{EditOriginal, (*Server).editAnswer},
+		{DeleteOriginal, (*Server).deleteAnswer},
+		{EditFollowUp, (*Server).editAnswer},
+		{DeleteFollowUp, (*Server).deleteAnswer},
+		{PostFollowUp, (*Server).followUp},
+		{GetCommands, (*Server).getCommands},
+		{PutCommands, (*Server).putCommands},
+		{GetGuildCmds, (*Server).getCommands},
+		{PutGuildCmds, (*Server).putCommands},
 	}
+}
+
+// free reports whether the route is not bound to the bot's global limit, as those of interactions are not.
+func (r Route) free() bool {
+	return r == AnswerPress || strings.Contains(string(r), "/{webhook_token}")
 }
 
 // find returns the endpoint for a method and a path below /api/vN, with the

@@ -30,8 +30,9 @@ type Server struct {
 	hub     hub
 	rules   houseRules
 
-	presses      []*press
+	interactions []*interaction
 	pressAnswers []PressAnswer
+	commands     map[string][]command // by guild; "" has the global ones
 }
 
 // houseRules are moderation matters that tests switch on.
@@ -115,7 +116,7 @@ func New(opts ...Option) *Server {
 	s := &Server{
 		opts: o, routes: endpoints(), done: make(chan struct{}), token: o.token,
 		ids: newSnowflakes(now), world: newState(), limits: newLimiter(),
-		nonces: nonceMemory{}, hub: newHub(o.identifies, now),
+		nonces: nonceMemory{}, hub: newHub(o.identifies, now), commands: map[string][]command{},
 	}
 	s.hub.starts.left -= o.spent
 	s.bot = s.world.addUser(s.ids.next(now), "parley", true)

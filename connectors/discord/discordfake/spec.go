@@ -137,7 +137,8 @@ func (s *Spec) CheckQuery(route Route, query url.Values) error {
 			return fmt.Errorf("%w: unknown query parameter %q", ErrSpec, name)
 		}
 		for _, v := range values {
-			if s.check(want, v, name) != "" && s.check(want, json.Number(v), name) != "" {
+			isBool := v == "true" || v == "false"
+			if s.check(want, v, name) != "" && s.check(want, json.Number(v), name) != "" && (!isBool || s.check(want, v == "true", name) != "") {
 				return fmt.Errorf("%w: query parameter %s=%q", ErrSpec, name, v)
 			}
 		}

@@ -49,6 +49,8 @@ type guild struct {
 	id, name string
 	roles    []role
 	channels []*channel
+
+	noCommands bool // without the scope applications.commands
 }
 
 type channel struct {
@@ -61,6 +63,7 @@ type channel struct {
 	archived, locked bool
 	messages         []*message // in order of their ids, deleted ones too
 	typing           []TypingMark
+	private          []*message // that one user sees alone
 }
 
 type state struct {

@@ -25,7 +25,7 @@ type attachmentForm struct {
 
 // unpack takes a multipart body apart: the JSON stays as the body, each files[n] becomes an attachment.
 func (c *call) unpack(boundary string) *apiError {
-	if c.do.route != CreateMessage && c.do.route != EditMessage {
+	if !slices.Contains([]Route{CreateMessage, EditMessage, EditOriginal, EditFollowUp, PostFollowUp}, c.do.route) {
 		return notModelled("multipart/form-data for " + string(c.do.route))
 	}
 	parts := multipart.NewReader(bytes.NewReader(c.raw), boundary)

@@ -1,0 +1,181 @@
+package discordfake
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+)
+
+// commandName is the form of names of commands and options; letters must be lower case where there are two cases.
+var commandName = regexp.MustCompile(`^[-_'\p{Ll}\p{Lo}\p{Lm}\p{N}]{1,32}$`)
+
+// command is a registered application command.
+type command struct {
+	ID          string          `json:"id,omitempty"`
+	Type        *int            `json:"type,omitempty"`
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Options     []commandOption `json:"options,omitempty"`
+	Contexts    []int           `json:"contexts,omitempty"`
+	Installs    []int           `json:"integration_types,omitempty"`
+	Names       map[string]any  `json:"name_localizations,omitempty"`
+	Texts       map[string]any  `json:"description_localizations,omitempty"`
+}
+
+type commandOption struct {
+	Type         int    `json:"type"`
+	Name         string `json:"name"`
+	Description  string `json:"description"`
+	Required     bool   `json:"required,omitempty"`
+	Autocomplete bool   `json:"autocomplete,omitempty"`
+	MaxLength    int    `json:"max_length,omitempty"`
+}
+
+// WithoutCommands takes the scope applications.commands from the bot in a guild.
+func (s *Server) WithoutCommands(guildID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mustGuild(guildID).noCommands = true
+}
+
+// Commands are the names of the commands that a guild's users see: the global ones, and those of the guild.
+func (s *Server) Commands(guildID string) (names []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range append(slices.Clone(s.commands[""]), s.commands[guildID]...) {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// Command has a user give a command with options (name, value, name, value …). It returns the interaction's id; "" if
+// the user can't see such a command, or their client would not send it.
+func (s *Server) Command(channelID, userID, name string, options ...string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.command(commandInteraction, channelID, userID, name, options)
+}
+
+// Autocomplete has a user type into the last of the options.
+func (s *Server) Autocomplete(channelID, userID, name string, options ...string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.command(autocompleteInteraction, channelID, userID, name, options)
+}
+
+func (s *Server) command(kind int, channelID, userID, name string, values []string) string {
+	ch := s.mustChannel(channelID)
+	all := slices.Clone(s.commands[""])
+	if ch.guild != nil {
+		all = append(all, s.commands[ch.guild.id]...)
+	}
+	at := slices.IndexFunc(all, func(c command) bool { return c.Name == name })
+	if at < 0 || ch.guild != nil && ch.guild.noCommands {
+		return ""
+	}
+	given := map[string]string{}
+	options := []object{}
+	for i := 0; i+1 < len(values); i += 2 {
+		o := object{"name": values[i], "type": 3, "value": values[i+1]}
+		if kind == autocompleteInteraction && i+2 >= len(values) {
+			o["focused"] = true
+		}
+		given[values[i]] = values[i+1]
+		options = append(options, o)
+	}
+	for _, o := range all[at].Options {
+		if o.Required && given[o.Name] == "" && kind == commandInteraction {
+			return ""
+		}
+		delete(given, o.Name)
+	}
+	if len(given) > 0 {
+		return ""
+	}
+	data := object{"id": all[at].ID, "name": name, "type": 1}
+	if len(options) > 0 {
+		data["options"] = options
+	}
+	return s.interact(&interaction{kind: kind, user: s.mustUser(userID), channel: ch}, data)
+}
+
+func (s *Server) getCommands(c *call) (int, any, *apiError) {
+	g, e := s.commandScope(c)
+	if e != nil {
+		return 0, nil, e
+	}
+	return http.StatusOK, s.commandObjects(g), nil
+}
+
+// commandScope is the guild of a call about commands, or "".
+func (s *Server) commandScope(c *call) (string, *apiError) {
+	id := c.params["guild_id"]
+	switch g := s.world.guilds[id]; {
+	case c.params["application_id"] != s.bot.id:
+		return "", refuse(http.StatusForbidden, 20012, "You are not authorized to perform this action on this application")
+	case id != "" && (g == nil || g.noCommands):
+		return "", missingAccess()
+	}
+	return id, nil
+}
+
+func (s *Server) commandObjects(scope string) []object {
+	all := []object{}
+	for _, c := range s.commands[scope] {
+		o := object{"application_id": s.bot.id, "version": c.ID, "default_member_permissions": nil, "nsfw": false, "type": 1}
+		var own object
+		_ = json.Unmarshal(encode(c), &own) // it has just been encoded
+		maps.Copy(o, own)
+		all = append(all, o)
+	}
+	return all
+}
+
+// putCommands replaces all commands of a scope.
+func (s *Server) putCommands(c *call) (int, any, *apiError) {
+	var form []command
+	if e := decode(c.body, &form); e != nil {
+		return 0, nil, e
+	}
+	scope, e := s.commandScope(c)
+	if e != nil {
+		return 0, nil, e
+	}
+	if len(form) > 100 {
+		return 0, nil, refuse(http.StatusBadRequest, 30032, "Maximum number of application commands reached (100)")
+	}
+	seen := map[string]bool{}
+	for i, c := range form {
+		if e := c.check(); e != nil {
+			return 0, nil, e
+		}
+		if seen[c.Name] {
+			return 0, nil, invalidForm("name", "APPLICATION_COMMANDS_DUPLICATE_NAME", "Application command names must be unique")
+		}
+		seen[c.Name], form[i].ID = true, s.nextID()
+	}
+	s.commands[scope] = form
+	return http.StatusOK, s.commandObjects(scope), nil
+}
+
+func (c command) check() *apiError {
+	if c.ID != "" || c.Type != nil && *c.Type != 1 {
+		return notModelled("this type of command")
+	}
+	if n := len([]rune(c.Description)); !commandName.MatchString(c.Name) || n == 0 || n > 100 {
+		return invalidForm("name", "APPLICATION_COMMAND_INVALID_NAME", "Command name or description is invalid: "+c.Name)
+	}
+	optional := false
+	for _, o := range c.Options {
+		if n := len([]rune(o.Description)); !commandName.MatchString(o.Name) || n == 0 || n > 100 {
+			return invalidForm("options", "APPLICATION_COMMAND_INVALID_NAME", "Option name or description is invalid: "+o.Name)
+		}
+		if o.Required && optional {
+			return invalidForm("options", "APPLICATION_COMMAND_OPTIONS_REQUIRED_INVALID", "Required options must be placed before non-required options")
+		}
+		optional = optional || !o.Required
+	}
+	return nil
+}
