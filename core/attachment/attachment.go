@@ -35,7 +35,7 @@ func Check(m chat.Memory) error {
 
 // CleanMessage makes the texts of m fit to be shown. It fails if m can't be stored.
 func CleanMessage(m chat.Message) (chat.Message, error) {
-	if len(m.Address.ConnectorData) > chat.MaxOwn {
+	if len(m.Address.ConnectorData) > chat.MaxOwn || len(m.Address.Response) > chat.MaxOwn {
 		return m, fmt.Errorf("address of %s: %w", m.ID, chat.ErrTooLarge)
 	}
 	if err := Check(m.Memory); err != nil {

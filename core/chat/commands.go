@@ -28,23 +28,26 @@ const (
 type CommandSpec struct {
 	Name        CommandName
 	Description string // one line, without a full stop
-	arguments   bool   // words can follow the name
+	// Argument describes the words that can follow the name, in one line; it is empty for a command without.
+	Argument string
+	// Private reports whether the answer concerns only its author. Platforms that can show it to them alone do that.
+	Private bool
 }
 
 // Commands returns all commands, in the order of the list.
 func Commands() []CommandSpec {
 	return []CommandSpec{
-		{NewCommand, "Forget this conversation and start over", false},
-		{Stop, "Stop the current answer", true},
-		{RetryCommand, "Retry the last question", false},
-		{ModelCommand, "Show the models, or switch to another one", true},
-		{StatusCommand, "Show status", false},
-		{UsageCommand, "Show what you used today and this month", false},
-		{MemoryCommand, "Show what I remember about you here, all or by words", true},
-		{ForgetCommand, "Forget something I remember about you, or the message you reply to", true},
-		{RemindersCommand, "List your reminders, or cancel one", true},
-		{ApprovalsCommand, "Show which tool calls were approved here", false},
-		{HelpCommand, "Show commands", false},
+		{NewCommand, "Forget this conversation and start over", "", false},
+		{Stop, "Stop the current answer", "", false},
+		{RetryCommand, "Retry the last question", "", false},
+		{ModelCommand, "Show the models, or switch to another one", "The model to switch to", false},
+		{StatusCommand, "Show status", "", false},
+		{UsageCommand, "Show what you used today and this month", "", true},
+		{MemoryCommand, "Show what I remember about you here, all or by words", "Words to look for", true},
+		{ForgetCommand, "Forget something I remember about you, or the message you reply to", "Its number in /memory, its words, or all", true},
+		{RemindersCommand, "List your reminders, or cancel one", "cancel, and the number of the reminder", false},
+		{ApprovalsCommand, "Show which tool calls were approved here", "", false},
+		{HelpCommand, "Show commands", "", true},
 	}
 }
 
@@ -56,7 +59,7 @@ func ParseCommand(text string) (name CommandName, arguments string, ok bool) {
 	called, ok := strings.CutPrefix(word, "/")
 	all := Commands()
 	i := slices.IndexFunc(all, func(s CommandSpec) bool { return strings.EqualFold(called, string(s.Name)) })
-	if !ok || i < 0 || rest != "" && !all[i].arguments {
+	if !ok || i < 0 || rest != "" && all[i].Argument == "" && all[i].Name != Stop {
 		return "", "", false
 	}
 	return all[i].Name, strings.TrimSpace(rest), true

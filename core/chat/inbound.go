@@ -121,7 +121,7 @@ type (
 func (m Message) Here() Room {
 	r := m.Place
 	if m.Address.Connector != "" {
-		r.Address = m.Address
+		r.Address = m.Address.Later()
 		r.Address.ReplyTo, r.Address.BilledTo, r.Address.AuthorizedByRole, r.Address.Details = "", "", "", false
 	}
 	return r
@@ -178,7 +178,8 @@ type Accepted struct {
 	Response  ResponseID
 	Duplicate bool // a redelivery; Run and Response are those of the first delivery
 	Altered   bool // a duplicate with another text than the stored one
-	// Refused is a private reply to the user whose [Choice], or whose [Edited] with Again, had no effect.
+	// Refused is a private reply to the user whose [Choice], or whose [Edited] with Again, had no effect, or whose message with
+	// an [Address.Response] gets no run.
 	Refused string
 	Chosen  bool // processed as a [Choice]; if an action waits for it, Run is not set
 	Deleted int  // of a [Cleared]: the number of deleted memories

@@ -120,11 +120,21 @@ type Address struct {
 	// machine.
 	Details       bool   `json:"details,omitempty"`
 	ConnectorData []byte `json:"own,omitempty"` // connector-specific; at most MaxOwn bytes
+	// Response is connector-specific like ConnectorData, and is for the answer to one message only, while the platform
+	// waits for it: see [RunRespond]. It is empty in all other addresses. It can contain a secret.
+	Response []byte `json:"response,omitempty"`
+}
+
+// Later returns the address for a later message in the same place.
+func (a Address) Later() Address {
+	a.Response = nil
+	return a
 }
 
 // For returns the address for a reply that who, instead of the author, has triggered: payer is billed, the author's
 // role does not authorize who, and who sees no more than anyone.
 func (a Address) For(who, payer EntityID) Address {
+	a = a.Later()
 	a.BilledTo, a.Details = payer, false
 	if a.AuthorizedByRole != who {
 		a.AuthorizedByRole = ""

@@ -30,14 +30,17 @@ type RunKind string
 
 // Single reports whether a run of this kind has exactly one input and is not merged with others.
 func (d RunKind) Single() bool {
-	return d == RunNotify || d == RunRetry || d == RunTask || d.OutOfBand()
+	return d == RunNotify || d == RunRetry || d.Apart() || d.OutOfBand()
 }
+
+// Apart reports whether runs of this kind neither supersede those of messages nor are superseded by them.
+func (d RunKind) Apart() bool { return d == RunTask || d == RunRespond }
 
 // OutOfBand reports whether a run of this kind bypasses the room's queue: it is short and doesn't call a model.
 func (d RunKind) OutOfBand() bool { return d == RunCommand || d == RunChoiceResult }
 
 // Claims reports whether a run of this kind claims the room: it supersedes earlier runs and is superseded by later
-// ones. A [RunTask] claims a place of its own: see [Run.Claim].
+// ones. Those that are [RunKind.Apart] claim a place of their own: see [Run.Claim].
 func (d RunKind) Claims() bool { return d != RunNotify && !d.OutOfBand() }
 
 // The run kinds. Their values are stored.
@@ -50,6 +53,9 @@ const (
 	RunCommand      RunKind = "obey"   // to execute its input, a command
 	RunChoiceResult RunKind = "carry"  // to carry out a user's choice
 	RunTask         RunKind = "task"   // to answer its input, a [Task]
+	// RunRespond answers a message with an [Address.Response]. It is not merged with other messages, because the platform
+	// shows the user that this one has no answer yet.
+	RunRespond RunKind = "respond"
 )
 
 // Epoch counts the starts of a run. It is a fencing token: a write with an old epoch fails, so a holder that has lost
@@ -110,13 +116,13 @@ func (r Run) Resumes() bool { return r.Continues && r.Attempts == 0 }
 // Turn returns the number of the turn that claims the room for the run.
 func (r Run) Turn() ResponseID { return max(r.Response, r.Retried) }
 
-// Claim returns the name of the place that the run claims. A task, and a run whose call waits or has waited for an
-// approval, claim a place other than the room, which turns of users claim: neither supersedes the other.
+// Claim returns the name of the place that the run claims. A run that is [RunKind.Apart], and a run whose call waits or has
+// waited for an approval, claim a place other than the room, which turns of users claim: neither supersedes the other.
 func (r Run) Claim() RoomID {
 	if r.Lasting {
 		return r.Room + "/waits"
 	}
-	if r.Kind == RunTask {
+	if r.Kind.Apart() {
 		return r.Room + "/tasks"
 	}
 	return r.Room

@@ -41,6 +41,10 @@ func (ms *Messages) add(ctx context.Context, m chat.Message, a admission, again 
 	}
 	j := ms.Turns.JoinRule(m, verdict)
 	j.Again = again
+	responds := len(m.Address.Response) > 0
+	if responds && verdict == access.Yes {
+		j.Kind, j.Window = chat.RunRespond, 0
+	}
 	acc, err := ms.Store.Accept(ctx, m, j)
 	if err != nil {
 		return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
@@ -56,12 +60,28 @@ func (ms *Messages) add(ctx context.Context, m chat.Message, a admission, again 
 		if verdict == access.Yes && attention == chat.Quiet {
 			ms.follow(ctx, m.Room)
 		}
-		if ms.Turns.PolicyFor(m.Place.Kind) == schedule.Supersede && verdict == access.Yes { // an undecided message interrupts nothing
+		if !j.Kind.Apart() && ms.Turns.PolicyFor(m.Place.Kind) == schedule.Supersede && verdict == access.Yes { // an undecided message interrupts nothing
 			ms.Claims.Announce(ctx, m.Room, acc.Response)
 		}
 		ms.Lanes.WakeRoom(m.Room)
 	}
+	if responds && acc.Run == "" {
+		acc.Refused = unanswered(a, attention)
+	}
 	return acc, nil
+}
+
+// unanswered returns the reason why a message whose platform waits for an answer gets none.
+func unanswered(a admission, attention chat.Attention) string {
+	switch {
+	case !a.known:
+		return notInvited
+	case !a.answered:
+		return "I don't answer in this channel."
+	case attention == chat.Muted:
+		return "I'm muted here, so I don't answer."
+	}
+	return schedule.Excuse
 }
 
 // follow restores the agent's attention in a room that it left, because a message addresses it there. If the write

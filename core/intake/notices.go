@@ -119,7 +119,7 @@ func reach(ctx context.Context, store AddressStore, room chat.Room, to chat.Addr
 	if to.ReplyTo != "" {
 		run, err := store.RunOf(ctx, to.ReplyTo)
 		if err == nil && run.Room == room.ID && run.Address.ReplyTo == to.ReplyTo {
-			return run.Address, nil
+			return run.Address.Later(), nil
 		} else if chat.Unless(err, chat.ErrNotFound) != nil {
 			return to, err
 		}

@@ -171,7 +171,7 @@ func (s *Scheduler) start(stop, life context.Context, l Lane) (t *Turn, wait tim
 	if err != nil || wait > 0 {
 		return nil, wait, err
 	}
-	taken := next.Ending != "" || next.Kind != chat.RunTask && !next.Lasting && policy == Supersede && last.Response > next.Response
+	taken := next.Ending != "" || !next.Kind.Apart() && !next.Lasting && policy == Supersede && last.Response > next.Response
 	place, leave, wait, err := s.enter(life, l, &next, taken)
 	if leave == nil {
 		return nil, wait, err

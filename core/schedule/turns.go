@@ -104,7 +104,7 @@ func gapAfter(m chat.Message) time.Duration {
 // nothing, because the model may choose to be silent, and a task claims only a place of its own.
 func Latest(runs []chat.Run) chat.Run {
 	for _, r := range slices.Backward(runs) {
-		if r.Kind != chat.RunDecide && r.Kind != chat.RunTask && r.Kind.Claims() {
+		if r.Kind != chat.RunDecide && !r.Kind.Apart() && r.Kind.Claims() {
 			return r
 		}
 	}
@@ -142,9 +142,9 @@ func (t TurnPolicy) Due(open []chat.Run, now time.Time) (next chat.Run, wait tim
 }
 
 // Taken reports whether a later turn among the open runs has claimed the room of r. Only the Supersede policy has that;
-// a task, and a run whose call waits for an approval, are never superseded.
+// a run that is apart, and one whose call waits for an approval, are never superseded.
 func (t TurnPolicy) Taken(open []chat.Run, r chat.Run) bool {
-	return r.Kind != chat.RunTask && !r.Lasting && t.PolicyFor(r.RoomKind) == Supersede && Latest(open).Turn() > r.Turn()
+	return !r.Kind.Apart() && !r.Lasting && t.PolicyFor(r.RoomKind) == Supersede && Latest(open).Turn() > r.Turn()
 }
 
 // forLater reports whether r must not begin yet: see [chat.Task.NotBefore].

@@ -20,7 +20,7 @@ func (pn *preparation) refuse(ctx context.Context, recent []chat.Memory, questio
 	if question.ID == "" || pn.at.run.Kind == chat.RunTask || !room.Kind.Private() || pn.Recaller.Access.Open[room.Connector] {
 		return nil
 	}
-	g := access.Guest{Person: chat.Person{ID: question.Author, Name: question.Name, Address: pn.at.run.Address, Since: time.Now()}, Room: room, Says: question.Text}
+	g := access.Guest{Person: chat.Person{ID: question.Author, Name: question.Name, Address: pn.at.run.Address.Later(), Since: time.Now()}, Room: room, Says: question.Text}
 	g.Greeted = len(recent) == prompt.Window // after as many messages the user was told before, or does not listen
 	for _, m := range recent {
 		g.Greeted = g.Greeted || m.Author == pn.Recaller.Agent.Entity()
