@@ -29,12 +29,14 @@ const notTaken = "That didn't work. Please try again."
 
 // Discord's numbers for interactions, components and responses.
 const (
+	commandInteraction   = 2
 	componentInteraction = 3
 	actionRow            = 1
 	button               = 2
 	secondary            = 2      // a gray button
 	rowLength            = 5      // buttons per row
 	answerMessage        = 4      // respond with a message
+	answerLater          = 5      // show that the bot is thinking
 	answerNothing        = 6      // acknowledge without changing the message
 	ephemeral            = 1 << 6 // only visible to the user who pressed
 	unknownInteraction   = 10062  // the interaction has expired
@@ -83,9 +85,32 @@ type interaction struct {
 		member
 		User user `json:"user"`
 	} `json:"member"`
-	Data struct {
-		ID string `json:"custom_id"`
+	Guild string `json:"guild_id"`
+	Place *struct {
+		Type   int    `json:"type"`
+		Name   string `json:"name"`
+		Parent string `json:"parent_id"`
+	} `json:"channel"`
+	Application string `json:"application_id"`
+	Permissions string `json:"app_permissions"` // the bot's in the channel
+	Data        struct {
+		ID      string `json:"custom_id"` // of a component
+		Name    string `json:"name"`      // of a command
+		Options []struct {
+			Value any `json:"value"`
+		} `json:"options"`
 	} `json:"data"`
+}
+
+// author returns the user of i, with the server's data about them.
+func (i interaction) author() (user, *member) {
+	switch {
+	case i.Member != nil:
+		return i.Member.User, &i.Member.member
+	case i.User != nil:
+		return *i.User, nil
+	}
+	return user{}, nil
 }
 
 // choice converts a button press. The author comes from Discord, not from the button. ok is false if the button is not
@@ -96,36 +121,37 @@ func (i interaction) choice() (c chat.Choice, ok bool) {
 	if i.Type != componentInteraction || err != nil || snowflake(i.Channel) == 0 {
 		return chat.Choice{}, false
 	}
-	c = chat.Choice{Question: id, Option: n, Room: roomID(i.Channel)}
-	switch {
-	case i.Member != nil:
-		c.Author, c.Name, c.Roles = entityID(i.Member.User.ID), i.Member.User.shown(&i.Member.member), i.Member.roles()
-	case i.User != nil:
-		c.Author, c.Name = entityID(i.User.ID), i.User.shown(nil)
-	default:
-		return chat.Choice{}, false
-	}
-	return c, c.Author != entityID("")
+	by, m := i.author()
+	return chat.Choice{
+		Question: id, Option: n, Room: roomID(i.Channel), Author: entityID(by.ID), Name: by.shown(m), Roles: m.roles(),
+	}, by.ID != ""
 }
 
-// pressed queues a press, separately from the messages of its channel, which may wait for seconds. In every case the
-// user learns the outcome: from us, or from Discord if the press is dropped. They can press again. The time that
-// Discord waits starts here, without the travel time.
-func (q *intake) pressed(ctx context.Context, raw []byte) error {
+// interacted takes an interaction. The time that Discord waits starts here, without the travel time.
+func (q *intake) interacted(ctx context.Context, raw []byte) error {
 	var i interaction
 	if err := decode(raw, &i); err != nil {
 		return fmt.Errorf("read an interaction: %w", err)
 	}
-	if snowflake(i.ID) == 0 || i.Token == "" {
+	if snowflake(i.ID) == 0 || i.Token == "" || snowflake(i.Channel) == 0 {
 		return errors.New("read an interaction: it can't be answered")
 	}
+	if i.Type == commandInteraction {
+		return q.commanded(ctx, i)
+	}
+	q.pressed(ctx, i)
+	return nil
+}
+
+// pressed queues a press, separately from the messages of its channel, which may wait for seconds. In every case the
+// user learns the outcome: from us, or from Discord if the press is dropped. They can press again.
+func (q *intake) pressed(ctx context.Context, i interaction) {
 	t := q.now.Hold()
 	ctx, due := context.WithoutCancel(ctx), time.Now().Add(pressLife)
 	if !q.choices.Add(i.Channel, func() { q.takePress(ctx, i, t, due) }) {
 		t.Release()
 		q.log.Warn("too many button presses; one is dropped", "channel", i.Channel)
 	}
-	return nil
 }
 
 // takePress stores a choice and queues the response, so that the channel's next choice does not wait for it. It does

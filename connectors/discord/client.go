@@ -29,6 +29,7 @@ const (
 	maxRefusal    = 64 << 10 // bytes: an IP ban is reported as an HTML page
 	requestTime   = 15 * time.Second
 	editLimit     = 30046 // too many edits of an old message: a 429 that retrying soon won't clear
+	expiredToken  = 50027 // of an interaction
 	longestWords  = 200   // longest error text of Discord's that is quoted
 
 	// apiVersion is the version of the REST API and of the gateway. The library's own is 9.
@@ -182,7 +183,7 @@ func (c *client) refused(r route, x *exchange) error {
 		said.Message = strings.ToValidUTF8(said.Message[:longestWords], "")
 	}
 	switch {
-	case x.status == http.StatusUnauthorized:
+	case x.status == http.StatusUnauthorized && said.Code != expiredToken: // that of an interaction, not the bot's
 		c.token.Revoke()
 		return errRevoked
 	// The limit of edits to a message older than an hour is reported as a rate limit, but it is the message that can't

@@ -30,6 +30,8 @@ type Config struct {
 	// Into how many shards the bot's servers are divided: each is a connection to Discord, for at most 2,500 servers. auto = as
 	// many as Discord recommends when the bot first connects, and more when Discord demands it.
 	Shards *int `yaml:"shards"`
+	// The servers whose members see the bot's slash commands. Empty = all servers, and direct messages. For tests.
+	CommandGuilds []string `yaml:"command_guilds"`
 	// Request rates. Discord's own rate limits take precedence; higher rates lead to pauses.
 	Limits Limits `yaml:"limits"`
 	// After a short restart or outage, Discord delivers the missed messages. After a longer one, messages up to this age are
@@ -61,6 +63,11 @@ func (c *Config) Check(reject sections.Reject) {
 	reject.Pace("limits.edits", c.Limits.Edits)
 	reject.Rate("limits.per_second", c.Limits.PerSecond)
 	c.Display.Check(reject)
+	for _, id := range c.CommandGuilds {
+		if snowflake(id) == 0 {
+			reject("command_guilds", fmt.Sprintf("%q is not the id of a server", id), "switch on Developer Mode in Discord, then right-click the server and choose Copy Server ID")
+		}
+	}
 	if c.Shards != nil && (*c.Shards < 1 || *c.Shards > mostShards) {
 		reject("shards", fmt.Sprintf("is not between 1 and %d", mostShards), "set auto, or one shard for each 1,000 servers")
 	}

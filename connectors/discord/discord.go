@@ -19,6 +19,7 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,6 +51,7 @@ type Discord struct {
 	logins   *loginQueue
 	standing *standing
 	fetches  chan struct{} // limits concurrent fetches of missed messages
+	acks     *acks
 
 	// bot is empty until it is known. It is guarded by busy, a mutex that can be waited for with a context.
 	bot  account
@@ -89,6 +91,7 @@ func (d *Discord) serve(ctx context.Context, h connectors.Handler) error {
 		d.log.Warn("the Message Content intent is off: in servers the bot only receives messages that mention it, and misses replies "+
 			"without a mention", "switch it on at", portal)
 	}
+	d.register(ctx, app.idOf(me))
 	b := &bot{Discord: d, me: me, app: app, handler: h}
 	return b.run(ctx)
 }
@@ -118,7 +121,11 @@ func (d *Discord) Open(ctx context.Context, a chat.Address) (progressive.Sink, e
 	case err != nil:
 		return nil, err
 	}
-	return &sink{client: d.client, bot: me.ID, to: to, log: d.log, prose: d.config.Messages(display)}, nil
+	s := &sink{client: d.client, bot: me.ID, to: to, log: d.log, prose: d.config.Messages(display)}
+	if len(a.Response) > 0 {
+		return newResponse(s, d.acks, a.Response)
+	}
+	return s, nil
 }
 
 // me returns the bot's account, which it looks up once. Only one request is made at a time; other callers wait for its
@@ -181,6 +188,9 @@ func (d *Discord) Check(ctx context.Context) (found connectors.CheckResult, err 
 	app := d.application(ctx)
 	found.Link = app.invitation(me)
 	found.Text = fmt.Sprintf("%s has %d of %d logins left today; invite it with %s", me.Name, gateway.Limit.Remaining, gateway.Limit.Total, found.Link)
+	if names := d.withoutCommands(ctx, app.idOf(me)); names != "" {
+		found.Text += "; slash commands are not shown in " + names + ", where applications.commands is missing: add it there again with this link"
+	}
 	if !app.readsContent() {
 		found.NotReceived = "the Message Content intent is off, so in servers it only receives messages that mention it: switch it on at " + portal
 	}
@@ -213,7 +223,7 @@ func New(c Config, deps connectors.Deps) *Discord {
 		config: c, client: newClient(c.Token.Reveal(), c.APIURL, deps.Dial, proxy), files: files,
 		dialer: &websocket.Dialer{NetDialContext: deps.Dial, Proxy: proxy},
 		log:    deps.Log.With("connector", Name), busy: make(chan struct{}, 1),
-		shards: deps.Shards, standing: newStanding(), fetches: make(chan struct{}, 2),
+		shards: deps.Shards, standing: newStanding(), fetches: make(chan struct{}, 2), acks: &acks{open: map[string]chan struct{}{}},
 	}
 	if d.shards == nil {
 		d.shards = connectors.NewShards(nil, deps.Memo, Name, "", d.log)
@@ -250,12 +260,11 @@ func (a application) intents() discordgo.Intent {
 	return i
 }
 
+// idOf returns the id of the application of me: if it is unknown, that of the account, which is the same for most bots.
+func (a application) idOf(me account) string { return cmp.Or(a.ID, me.ID) }
+
 func (a application) invitation(me account) string {
-	id := a.ID
-	if id == "" {
-		id = me.ID
-	}
-	return fmt.Sprintf("https://discord.com/oauth2/authorize?client_id=%s&scope=bot&permissions=%d", id, permissions)
+	return fmt.Sprintf("https://discord.com/oauth2/authorize?client_id=%s&scope=bot+applications.commands&permissions=%d", a.idOf(me), permissions)
 }
 
 // Flags of applications with the Message Content intent; the second is for small ones.

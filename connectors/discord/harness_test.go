@@ -45,6 +45,8 @@ type botHarness struct {
 
 	catchUp time.Duration
 	shards  int // of the settings; 0 is auto
+
+	commandGuilds []string // of the settings
 }
 
 func loadSpec(t *testing.T) *discordfake.Spec {
@@ -114,7 +116,7 @@ func (w *botHarness) written() int {
 // beginRun makes the bot of a new process.
 func (w *botHarness) beginRun() {
 	w.life = &life{w: w}
-	config := discord.Config{Token: token, APIURL: "http://discord.test:80", CatchUp: w.catchUp}
+	config := discord.Config{Token: token, APIURL: "http://discord.test:80", CatchUp: w.catchUp, CommandGuilds: w.commandGuilds}
 	if w.shards > 0 {
 		config.Shards = &w.shards
 	}
@@ -150,7 +152,7 @@ func (w *botHarness) check() {
 	if p := w.fake.Pings(); len(p) > 0 {
 		w.Errorf("I11: pings %+v; want none", p)
 	}
-	if found := sim.Leak("the log", w.log.String(), token); len(found) > 0 {
+	if found := sim.Leak("the log", w.log.String(), token, ":secret"); len(found) > 0 {
 		w.Errorf("I9: %v; want none", found)
 	}
 }

@@ -39,6 +39,7 @@ type intake struct {
 	used    *used
 	age     time.Duration // maximum age of messages fetched after a lost session; 0 fetches none
 	fetches chan struct{} // limits concurrent fetches of all shards
+	acks    *acks
 
 	choices *connectors.Jobs[string] // presses to process, by channel
 	answers *connectors.Jobs[string] // answers to presses
@@ -66,7 +67,7 @@ type channel struct {
 func newIntake(d *Discord, me string, h connectors.Handler, k *keeper) *intake {
 	return &intake{
 		handler: h, me: me, client: d.client, places: d.places, roles: newOwnRoles(d.client, me), log: k.log, events: k.events, used: k.used, age: d.config.CatchUp,
-		fetches: d.fetches, channels: map[string]*channel{}, closing: make(chan struct{}),
+		fetches: d.fetches, acks: d.acks, channels: map[string]*channel{}, closing: make(chan struct{}),
 		choices: connectors.NewJobs[string](pressWorkers, mostPresses), answers: connectors.NewJobs[string](pressWorkers, mostPresses),
 	}
 }
@@ -84,7 +85,7 @@ func (q *intake) event(ctx context.Context, t *ticket, kind string, raw []byte) 
 		}
 		return err
 	case "INTERACTION_CREATE":
-		return q.pressed(ctx, raw)
+		return q.interacted(ctx, raw)
 	}
 	return q.changed(kind, raw)
 }
@@ -173,7 +174,9 @@ func (q *intake) channel(id string) *channel {
 // close returns when all accepted events are delivered or have failed. The searches end first, because they queue
 // events.
 func (q *intake) close() {
+	q.mu.Lock()
 	close(q.closing)
+	q.mu.Unlock()
 	q.searches.Wait()
 	q.events.Close()
 	q.choices.Wait()

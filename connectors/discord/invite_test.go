@@ -19,7 +19,7 @@ func TestInvitationIsLogged(t *testing.T) {
 		link, err := url.Parse(found[1])
 		require.NoError(t, err)
 		q := link.Query()
-		if q.Get("client_id") == "" || q.Get("scope") != "bot" || q.Get("permissions") == "" || q.Get("permissions") == "0" {
+		if q.Get("client_id") == "" || q.Get("scope") != "bot applications.commands" || q.Get("permissions") == "" || q.Get("permissions") == "0" {
 			t.Errorf("the link is %s", link)
 		}
 	})

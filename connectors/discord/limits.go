@@ -23,14 +23,16 @@ const (
 
 // route is a kind of request, and the channel that Discord counts it for. Discord's limits apply to the method and the
 // path without ids, except for the ids of channels, servers and webhooks ("top-level resources"). Of those, only
-// channels occur here.
+// channels occur here, and the tokens of interactions, which stand for a webhook: they are secrets.
 type route struct{ name, channel string }
 
 // String returns the route without ids and secrets, for errors.
 func (r route) String() string { return r.name }
 
 // answersPress reports whether r responds to an interaction. Discord doesn't count those toward its global limit.
-func (r route) answersPress() bool { return strings.HasPrefix(r.name, "POST /interactions/") }
+func (r route) answersPress() bool {
+	return strings.HasPrefix(r.name, "POST /interactions/") || strings.Contains(r.name, " /webhooks/")
+}
 
 // routeOf derives a route from a path such as "channels/1/messages/2?limit=3".
 func routeOf(method, path string) (r route) {
@@ -38,6 +40,9 @@ func routeOf(method, path string) (r route) {
 	parts := strings.Split(path, "/")
 	if parts[0] == "interactions" && len(parts) > 2 { // the part after the id is a secret that differs each time
 		parts[2] = "{token}"
+	}
+	if parts[0] == "webhooks" && len(parts) > 2 {
+		r.channel, parts[2] = parts[2], "{token}"
 	}
 	for i, p := range parts {
 		if _, err := strconv.ParseUint(p, 10, 64); err != nil {

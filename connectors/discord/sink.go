@@ -114,7 +114,7 @@ func (s *sink) Marked(p progressive.Part) progressive.Part { return progressive.
 type body struct {
 	Content  string     `json:"content"`
 	Mentions noMentions `json:"allowed_mentions"`
-	Flags    noPreview  `json:"flags"`
+	Flags    flags      `json:"flags"`
 	Buttons  []row      `json:"components"`
 	Files    []named    `json:"attachments,omitempty"`
 
@@ -130,11 +130,14 @@ type noMentions struct{}
 // MarshalJSON implements [json.Marshaler].
 func (noMentions) MarshalJSON() ([]byte, error) { return []byte(`{"parse":[]}`), nil }
 
-// noPreview disables link previews, which would otherwise unfold even half-written links.
-type noPreview struct{}
+// flags are those of a message, besides the one that disables link previews, which would otherwise unfold even
+// half-written links.
+type flags int
 
-// MarshalJSON implements [json.Marshaler]. The number is the flag SUPPRESS_EMBEDS (1 << 2).
-func (noPreview) MarshalJSON() ([]byte, error) { return []byte("4"), nil }
+// MarshalJSON implements [json.Marshaler].
+func (f flags) MarshalJSON() ([]byte, error) { return json.Marshal(int(f) | suppressEmbeds) }
+
+const suppressEmbeds = 1 << 2
 
 // reference names the message that a new one replies to. Fail is always false: Discord then posts the message without a
 // reply if the other one was deleted meanwhile.
@@ -143,7 +146,7 @@ type reference struct {
 	Fail    bool   `json:"fail_if_not_exists"`
 }
 
-// put sends p, as the body of a new message or of an edit. A part is either a file or a text: an edit with a file
+// put sends p to a path, as the body of a new message or of an edit. A part is either a file or a text: an edit with a file
 // replaces the text.
 func (s *sink) put(ctx context.Context, op progressive.Op, method, path string, b body, p progressive.Part, out any) error {
 	b.Buttons = rows(p.Offer)
@@ -173,7 +176,7 @@ func (s *sink) Post(ctx context.Context, p progressive.Part, nonce string) (stri
 		ID string `json:"id"`
 	}
 	// A success without an id can't be edited later, and it is unknown what Discord did.
-	err := s.put(ctx, progressive.Post, http.MethodPost, "messages", b, p, &out)
+	err := s.put(ctx, progressive.Post, http.MethodPost, s.path("messages"), b, p, &out)
 	if err == nil && out.ID == "" {
 		err = fmt.Errorf("%w: the reply names no message", progressive.ErrAmbiguous)
 	}
@@ -182,17 +185,17 @@ func (s *sink) Post(ctx context.Context, p progressive.Part, nonce string) (stri
 
 // Edit implements [progressive.Editor].
 func (s *sink) Edit(ctx context.Context, id string, p progressive.Part) error {
-	return s.put(ctx, progressive.Edit, http.MethodPatch, "messages/"+id, body{}, p, nil)
+	return s.put(ctx, progressive.Edit, http.MethodPatch, s.path("messages/"+id), body{}, p, nil)
 }
 
 // Delete implements [progressive.Deleter].
 func (s *sink) Delete(ctx context.Context, id string) error {
-	return s.do(ctx, progressive.Delete, http.MethodDelete, "messages/"+id, nil, nil)
+	return s.do(ctx, progressive.Delete, http.MethodDelete, s.path("messages/"+id), nil, nil)
 }
 
 // Typing implements [progressive.Typer]. It returns for how long the indicator is shown.
 func (s *sink) Typing(ctx context.Context) (time.Duration, error) {
-	return typingTime, s.do(ctx, progressive.Typing, http.MethodPost, "typing", nil, nil)
+	return typingTime, s.do(ctx, progressive.Typing, http.MethodPost, s.path("typing"), nil, nil)
 }
 
 // Probe implements [progressive.Prober].
@@ -204,13 +207,15 @@ func (s *sink) Probe(ctx context.Context) error {
 // NonceWindow implements [progressive.NonceKeeper].
 func (s *sink) NonceWindow() time.Duration { return nonceWindow }
 
-// do makes a request in the channel and classifies its outcome. Once the bot was refused here, it makes none: each one
+// path returns a path in the channel.
+func (s *sink) path(rest string) string { return "channels/" + s.to.Channel + "/" + rest }
+
+// do makes a request and classifies its outcome for the channel. Once the bot was refused here, it makes none: each one
 // would count toward a ban of the IP address.
 func (s *sink) do(ctx context.Context, op progressive.Op, method, path string, in, out any) error {
 	if s.closed {
 		return fmt.Errorf("%w: %w", progressive.ErrForbidden, errClosed)
 	}
-	path = "channels/" + s.to.Channel + "/" + path
 	err := s.client.do(ctx, method, path, in, out)
 	s.learned = nil
 	if w, ok := s.client.limits.window(routeOf(method, path), time.Now()); ok {

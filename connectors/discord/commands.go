@@ -1,0 +1,172 @@
+package discord
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"parley/core/chat"
+)
+
+// Discord's numbers for commands.
+const (
+	textOption  = 3
+	inGuild     = 0
+	inBotDM     = 1
+	guildMember = 0 // the installation in a server, not that of a user
+
+	longestQuestion = 6000 // characters; Discord's maximum
+)
+
+// command is a slash command as it is registered.
+type command struct {
+	Name        string   `json:"name"`
+	Description string   `json:"description"`
+	Options     []option `json:"options,omitempty"`
+	Contexts    []int    `json:"contexts,omitempty"` // where it can be given; a guild's commands have none
+	Installs    []int    `json:"integration_types,omitempty"`
+}
+
+type option struct {
+	Type        int    `json:"type"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Required    bool   `json:"required,omitempty"`
+	Longest     int    `json:"max_length,omitempty"`
+}
+
+// commands returns the slash commands: one for questions, and those of messages.
+func commands(global bool) []command {
+	all := []command{{
+		Name: askName, Description: "Ask me something",
+		Options: []option{{textOption, "question", "What you want to know", true, longestQuestion}},
+	}}
+	for _, c := range chat.Commands() {
+		one := command{Name: string(c.Name), Description: c.Description}
+		if c.Argument != "" {
+			one.Options = []option{{textOption, "which", c.Argument, false, 200}}
+		}
+		all = append(all, one)
+	}
+	for i := range all {
+		if global {
+			all[i].Contexts, all[i].Installs = []int{inGuild, inBotDM}, []int{guildMember}
+		}
+	}
+	return all
+}
+
+// register registers the slash commands, if they are others than those that were registered last: for all servers, or for
+// those of the configuration. Commands in servers that are no longer named are removed. A failure is logged, and the next
+// start tries again; text commands work without.
+func (d *Discord) register(ctx context.Context, app string) {
+	memo, name := d.shards.Memo(), Name+"/"+app+"/commands"
+	stored := map[string]string{} // the hash of the commands by server; "" for all servers
+	text, err := memo.Kept(ctx, name)
+	if err == nil && text != "" {
+		err = json.Unmarshal([]byte(text), &stored)
+	}
+	if err != nil {
+		d.log.Warn("can't read which slash commands are registered", "err", err)
+	}
+	wanted := map[string][]command{"": commands(true)}
+	if len(d.config.CommandGuilds) > 0 {
+		wanted = map[string][]command{}
+		for _, guild := range d.config.CommandGuilds {
+			wanted[guild] = commands(false)
+		}
+	}
+	now := maps.Clone(stored)
+	for _, scope := range slices.Sorted(maps.Keys(union(stored, wanted))) {
+		if err := d.put(ctx, app, scope, wanted[scope], now); err != nil {
+			d.log.Warn("can't register the slash commands; text commands work", "server", scope, "err", err)
+		}
+	}
+	if maps.Equal(now, stored) {
+		return
+	}
+	kept, err := json.Marshal(now)
+	if err == nil {
+		err = memo.Keep(ctx, name, string(kept))
+	}
+	if err != nil {
+		d.log.Warn("can't store which slash commands are registered", "err", err)
+	}
+}
+
+// union returns the servers that have commands, or are to have some.
+func union(stored map[string]string, wanted map[string][]command) map[string]bool {
+	all := map[string]bool{}
+	for scope := range stored {
+		all[scope] = true
+	}
+	for scope := range wanted {
+		all[scope] = true
+	}
+	return all
+}
+
+// put replaces the commands of a server, or those of all servers, unless hashes has the hash of the same ones, and records
+// the new hash.
+func (d *Discord) put(ctx context.Context, app, scope string, all []command, hashes map[string]string) error {
+	in, err := json.Marshal(slices.Concat([]command{}, all))
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(in)
+	hash := hex.EncodeToString(sum[:8])
+	if hashes[scope] == hash {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	if err := d.client.do(ctx, http.MethodPut, commandsPath(app, scope), json.RawMessage(in), nil); err != nil {
+		return fmt.Errorf("register commands: %w", err)
+	}
+	if hashes[scope] = hash; len(all) == 0 {
+		delete(hashes, scope)
+	}
+	return nil
+}
+
+// withoutCommands returns the names of servers that the bot was added to without applications.commands, among the first ones
+// or those of the configuration; "" for none. A failed request is ignored, because the check is about other things too.
+func (d *Discord) withoutCommands(ctx context.Context, app string) string {
+	type server struct {
+		ID   string `json:"id"`
+		Name string `json:"name"`
+	}
+	var all []server
+	for _, id := range d.config.CommandGuilds {
+		all = append(all, server{ID: id, Name: id})
+	}
+	if len(all) == 0 {
+		_ = d.client.do(ctx, http.MethodGet, fmt.Sprintf("users/@me/guilds?limit=%d", mostChecked), nil, &all)
+	}
+	var names []string
+	for _, s := range all[:min(len(all), mostChecked)] {
+		var r *refusal
+		if err := d.client.do(ctx, http.MethodGet, commandsPath(app, s.ID), nil, nil); errors.As(err, &r) && r.status == http.StatusForbidden {
+			names = append(names, s.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// mostChecked is the number of servers that a check looks at.
+const mostChecked = 10
+
+// commandsPath returns the path of the commands of a server, or of those of all servers.
+func commandsPath(app, scope string) string {
+	if scope != "" {
+		return "applications/" + app + "/guilds/" + scope + "/commands"
+	}
+	return "applications/" + app + "/commands"
+}

@@ -1,0 +1,294 @@
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"parley/core/chat"
+)
+
+const (
+	// deferAfter is how long a command may take to be stored before the user sees that the bot is thinking.
+	deferAfter = 1500 * time.Millisecond
+	// againAfter is the pause after a failed answer to an interaction.
+	againAfter = 250 * time.Millisecond
+
+	askName = "ask" // the command for a question
+)
+
+// The replies to commands that lead to no answer.
+const (
+	done    = "Done."
+	tooLong = "That is too long for me. Please shorten it."
+	tooMany = "I can't keep up with this channel. Please try again in a minute."
+)
+
+// command returns the text of a command, in the grammar of messages, and whether only its author sees the answer. In
+// direct messages there is no one else.
+func (i interaction) command() (text string, private bool) {
+	var words []string
+	for _, o := range i.Data.Options {
+		if s, ok := o.Value.(string); ok {
+			words = append(words, s)
+		}
+	}
+	said := strings.Join(words, " ")
+	if i.Data.Name == askName {
+		return said, false
+	}
+	all := chat.Commands()
+	at := slices.IndexFunc(all, func(c chat.CommandSpec) bool { return string(c.Name) == i.Data.Name })
+	return strings.TrimSpace("/" + i.Data.Name + " " + said), i.Guild != "" && at >= 0 && all[at].Private
+}
+
+// commanded queues a command as a message of its channel, behind those that were written before. If it takes longer than
+// deferAfter to store it, the user sees that the bot is thinking.
+func (q *intake) commanded(ctx context.Context, i interaction) error {
+	by, about := i.author()
+	if snowflake(by.ID) == 0 || snowflake(i.Application) == 0 {
+		return errors.New("read a command: no ids in it")
+	}
+	text, private := i.command()
+	m := message{ID: i.ID, Channel: i.Channel, Guild: i.Guild, Author: by, Member: about, Content: text, At: created(i.ID)}
+	x := &acknowledgment{intake: q, i: i, private: private, due: time.Now().Add(pressLife)}
+	q.acks.begin(i.ID)
+	ctx = context.WithoutCancel(ctx)
+	q.mu.Lock()
+	q.used.note(i.Channel, i.Guild, time.Now())
+	q.mu.Unlock()
+	x.timer = time.AfterFunc(deferAfter, func() {
+		q.mu.Lock() // orders it with close
+		defer q.mu.Unlock()
+		select {
+		case <-q.closing:
+		default:
+			x.think(ctx)
+		}
+	})
+	t := q.now.Hold()
+	if !q.events.Add(i.Channel, queued{ID: i.ID, Ticket: t, Deliver: func(ctx context.Context) error { return x.deliver(ctx, m) }}) {
+		t.Release()
+		x.tell(ctx, tooMany)
+	}
+	return nil
+}
+
+// acknowledgment answers the interaction of one command in time. Its requests are jobs, one after the other, and only they
+// use deferred.
+type acknowledgment struct {
+	*intake
+	i       interaction
+	private bool
+	due     time.Time
+	timer   *time.Timer
+
+	deferred bool // the user sees that the bot is thinking
+}
+
+// deliver stores the command, and then acknowledges it. The answer is shown by its run, through [response].
+func (x *acknowledgment) deliver(ctx context.Context, m message) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handlerTime)
+	defer cancel()
+	acc, err := x.handler(ctx, x.inbound(ctx, m))
+	ctx = context.WithoutCancel(ctx)
+	switch {
+	case errors.Is(err, chat.ErrTooLarge):
+		x.tell(ctx, tooLong)
+	case err != nil:
+		x.later(ctx)
+	case acc.Refused != "":
+		x.tell(ctx, acc.Refused)
+	case acc.Run == "":
+		x.tell(ctx, done)
+	default:
+		x.later(ctx)
+	}
+	return err
+}
+
+// inbound converts the command to a message that addresses the bot.
+func (x *acknowledgment) inbound(ctx context.Context, m message) chat.Message {
+	var p place
+	switch at := x.i.Place; {
+	case m.Guild == "" || at == nil:
+		p = x.places.of(ctx, m)
+	default:
+		p = place{kindOf(at.Type), at.Name, at.Parent}
+	}
+	in := m.inbound(x.me, p)
+	in.Addressed = true
+	// It has only strings and numbers, which always marshal.
+	in.Address.Response, _ = json.Marshal(reply{
+		Application: x.i.Application, Interaction: x.i.ID, Token: x.i.Token, Private: x.private, Silent: !x.i.mayWrite(),
+	})
+	return in
+}
+
+// mayWrite reports whether the bot can post in the channel otherwise than as a response.
+func (i interaction) mayWrite() bool {
+	const threads, most = 1 << 38, 1<<10 | 1<<11 // view the channel, and send messages
+	bits := snowflake(i.Permissions)
+	if i.Place != nil && kindOf(i.Place.Type) == chat.Thread {
+		return bits&(1<<10|threads) == 1<<10|threads
+	}
+	return i.Guild == "" || bits&most == most
+}
+
+// later shows the user that the bot is thinking, if it is not shown yet.
+func (x *acknowledgment) later(ctx context.Context) {
+	x.timer.Stop()
+	x.think(ctx)
+}
+
+// think is later for the timer itself.
+func (x *acknowledgment) think(ctx context.Context) {
+	x.job(func() {
+		if !x.deferred {
+			x.deferred = x.answer(ctx, answerLater, "")
+		}
+	})
+}
+
+// tell answers with a text that only the user sees. If the bot is thinking, that ends first, because it can be for all to
+// see.
+func (x *acknowledgment) tell(ctx context.Context, text string) {
+	x.timer.Stop()
+	x.job(func() {
+		if !x.deferred {
+			if x.answer(ctx, answerMessage, text) {
+				return
+			}
+		}
+		ctx, cancel := context.WithTimeout(ctx, requestTime)
+		defer cancel()
+		to := reply{Application: x.i.Application, Token: x.i.Token}
+		err := x.client.do(ctx, http.MethodDelete, to.path("/messages/@original"), nil, nil)
+		if err == nil {
+			err = x.client.do(ctx, http.MethodPost, to.path(""), body{Content: text, Flags: ephemeral, Buttons: []row{}}, nil)
+		}
+		if err != nil {
+			x.log.Warn("can't tell a user why there is no answer", "err", err)
+		}
+	})
+}
+
+// job queues a request of the interaction.
+func (x *acknowledgment) job(do func()) {
+	ok := x.answers.Add(x.i.ID, func() {
+		defer x.acks.end(x.i.ID)
+		do()
+	})
+	if !ok {
+		x.acks.end(x.i.ID)
+		x.log.Warn("too many interactions to answer; one is skipped", "channel", x.i.Channel)
+	}
+}
+
+// answer sends the first response, until Discord stops waiting for it. It reports whether there is one, from here or from
+// an earlier delivery. With a text, it reports whether that is shown.
+func (x *acknowledgment) answer(ctx context.Context, kind int, text string) bool {
+	ctx, cancel := context.WithDeadline(ctx, x.due)
+	defer cancel()
+	var shown flags
+	if x.private || text != "" {
+		shown = ephemeral
+	}
+	in := struct {
+		Type int      `json:"type"`
+		Data callback `json:"data"`
+	}{kind, callback{Content: text, Flags: shown}}
+	for ctx.Err() == nil {
+		err := x.client.do(ctx, http.MethodPost, "interactions/"+x.i.ID+"/"+x.i.Token+"/callback", in, nil)
+		var r *refusal
+		switch {
+		case err == nil:
+			return true
+		case errors.As(err, &r) && r.code == answeredInteraction:
+			return text == "" // the response to an earlier delivery
+		case errors.As(err, &r):
+			x.log.Info("a command was acknowledged too late, or not at all", "code", r.code)
+			return false
+		}
+		x.log.Warn("can't acknowledge a command yet", "err", err)
+		if !pause(ctx, againAfter) {
+			break
+		}
+	}
+	return false
+}
+
+// acks are the commands whose acknowledgment is under way in this process. Until then Discord doesn't know their tokens. It is
+// safe for concurrent use.
+type acks struct {
+	mu   sync.Mutex
+	open map[string]chan struct{} // by interaction; closed when it is over
+}
+
+func (a *acks) begin(id string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.open[id] == nil {
+		a.open[id] = make(chan struct{})
+	}
+}
+
+func (a *acks) end(id string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if c := a.open[id]; c != nil {
+		close(c)
+		delete(a.open, id)
+	}
+}
+
+// wait returns when the acknowledgment is over, or never was in this process.
+func (a *acks) wait(ctx context.Context, id string) {
+	a.mu.Lock()
+	c := a.open[id]
+	a.mu.Unlock()
+	if c == nil {
+		return
+	}
+	select {
+	case <-c:
+	case <-time.After(ackTime):
+	case <-ctx.Done():
+	}
+}
+
+// callback is the data of a first response.
+type callback struct {
+	Content  string     `json:"content,omitempty"`
+	Flags    flags      `json:"flags"`
+	Mentions noMentions `json:"allowed_mentions"`
+}
+
+// reply is the content of [chat.Address.Response]. It is stored with runs, so its JSON names must not change.
+type reply struct {
+	Application string `json:"application"`
+	Interaction string `json:"interaction"`
+	Token       string `json:"token"`             // a secret, valid for tokenLife
+	Private     bool   `json:"private,omitempty"` // only the author of the command sees the answer
+	Silent      bool   `json:"silent,omitempty"`  // the bot can't write in the channel otherwise
+}
+
+// path returns a path of the interaction's webhook.
+func (r reply) path(rest string) string { return "webhooks/" + r.Application + "/" + r.Token + rest }
+
+// parseReply reads a stored reply. It checks its parts, because they become parts of request paths.
+func parseReply(own []byte) (r reply, err error) {
+	if err := json.Unmarshal(own, &r); err != nil {
+		return r, fmt.Errorf("read the address of a response: %w", err)
+	}
+	if snowflake(r.Application) == 0 || snowflake(r.Interaction) == 0 || r.Token == "" || strings.ContainsAny(r.Token, "/?#%") {
+		return r, errors.New("read the address of a response: an id is missing")
+	}
+	return r, nil
+}
