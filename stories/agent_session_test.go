@@ -280,7 +280,7 @@ func TestAgentSpeaks(t *testing.T) {
 			says             string
 		}{
 			{"wrong", "a", body(thread, "", "Hi"), http.StatusUnauthorized, "token"},
-			{token, "a", body("unknown", "", "Hi"), http.StatusConflict, "room"},
+			{token, "a", body("unknown", "", "Hi"), http.StatusConflict, "threadId"},
 			{token, "a", `{"text":"x"}`, http.StatusBadRequest, "threadId"},
 			{token, "a", body(thread, "", "Your train is late."), http.StatusAccepted, "accepted"},
 			{token, "a", body(thread, "", "Your train is late."), http.StatusAccepted, "duplicate"},

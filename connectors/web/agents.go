@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 	"unicode/utf8"
@@ -70,6 +71,10 @@ func (a agentAPI) message(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	acc, err := w.opts.Agents.Post(r.Context(), name, in.ThreadID, in.ID, key, in.Text)
+	if errors.Is(err, chat.ErrNotFound) || errors.Is(err, chat.ErrUnreached) {
+		fail(rw, http.StatusConflict, "This agent has no chat with this threadId: it has ended, for example by /new. Use that of the newest request.")
+		return
+	}
 	acc.Altered = acc.Altered && in.ID == "" // a job has another text each time
 	w.hookReply(rw, acc, err)
 }
