@@ -152,7 +152,7 @@ func (m *Model) input(j job) (agui.Input, error) {
 		w.ID = cmp.Or(id, fmt.Sprintf("m%d", len(in.Messages)+1))
 		in.Messages = append(in.Messages, w)
 	}
-	if j.System != "" && (m.options.Agent.History != models.HistoryLast || j.session.New) {
+	if j.System != "" && (m.options.Agent.History != models.HistoryLast || j.session.New || j.kept.Seen == "") {
 		add("system", agui.Message{Role: "system", Content: quoted(j.System)})
 	}
 	for _, t := range j.Messages {

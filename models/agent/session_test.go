@@ -116,7 +116,7 @@ func TestSession(t *testing.T) {
 	first := ask(t, m, nil, true, wrote("1", "Hi"), said("2", "Hello"), wrote("3", "One"))
 	ask(t, m, first.state, false, wrote("1", "Hi"), said("2", "Hello"), wrote("3", "One"), said("4", "A"), wrote("5", "Two"), llm.Message{Role: llm.RoleUser, Context: true, Text: "noon"}, wrote("6", "Three"))
 	ask(t, m, nil, false, wrote("1", "Hi"), said("2", "Hello"), wrote("7", "Edited")) // the state is gone
-	want := [][]string{{"system: Be kind.", "user: Hi", "assistant: Hello", "user: One"}, {"user: Two", "user: Three"}, {"user: Edited"}}
+	want := [][]string{{"system: Be kind.", "user: Hi", "assistant: Hello", "user: One"}, {"user: Two", "user: Three"}, {"system: Be kind.", "user: Edited"}}
 	for i, in := range s.got {
 		if diff := cmp.Diff(want[i], texts(in)); diff != "" {
 			t.Error(diff)
@@ -136,6 +136,21 @@ func TestSession(t *testing.T) {
 	ids := func(n int) any { return s.got[0]["messages"].([]any)[n].(map[string]any)["id"] }
 	if strings.Contains(string(s.raw[0]), `"3"`) || ids(1) == ids(3) {
 		t.Errorf("%s", s.raw[0])
+	}
+}
+
+// An agent with a memory of its own that failed at the first request of a thread gets the system prompt with the next one.
+func TestSystemPromptAfterFailure(t *testing.T) {
+	s := answering(t, inLines, `{"type":"error","message":"out of tea"}`, `{"type":"text","text":"A"}`+"\n"+`{"type":"done"}`, `{"type":"done"}`)
+	m := opened(t, s.URL, func(o *models.Options) { o.Agent.History = models.HistoryLast })
+	first := ask(t, m, nil, true, wrote("1", "One"))
+	second := ask(t, m, first.state, false, wrote("1", "One"), wrote("2", "Two"))
+	ask(t, m, second.state, false, wrote("1", "One"), wrote("2", "Two"), said("3", "A"), wrote("4", "Three"))
+	want := [][]string{{"system: Be kind.", "user: One"}, {"system: Be kind.", "user: One", "user: Two"}, {"user: Three"}}
+	for i, in := range s.got {
+		if diff := cmp.Diff(want[i], texts(in)); diff != "" {
+			t.Error(diff)
+		}
 	}
 }
 
