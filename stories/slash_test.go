@@ -157,3 +157,19 @@ func TestSlashAskThroughFaults(t *testing.T) {
 		}
 	}
 }
+
+// A stopped /ask ends the bot's thinking too, whether its answer had begun or still waited for another one.
+func TestSlashAskIsStopped(t *testing.T) {
+	onDiscord(t, func(c *chatHarness, w *discordworld.Platform) {
+		c.model.Queue(slowScript(tale), slowScript(tale))
+		w.Command(connectortest.Ada, c.group, "ask", "question", "Tell me")
+		w.Command(connectortest.Bob, c.group, "ask", "question", "Me too")
+		c.Pass(200 * time.Millisecond)
+		w.Command(connectortest.Ada, c.group, "stop")
+		c.Pass(time.Minute)
+		c.WaitIdle()
+		if users := w.Fake.Thinking(string(c.group)); len(users) != 0 {
+			t.Errorf("%d users see the bot think; want none: %q", len(users), connectortest.BotTexts(c, c.group))
+		}
+	})
+}

@@ -205,3 +205,21 @@ func TestCheckNamesServersWithoutCommands(t *testing.T) {
 		}
 	})
 }
+
+// Discord refuses an expired token as unauthorized. That is not the bot's own token, which stays valid.
+func TestExpiredTokenIsNotTheBots(t *testing.T) {
+	withBot(t, func(w *botHarness) {
+		w.start()
+		s := w.openAt(w.command("ask", "question", "Hi"))
+		w.fake.Fault(discordfake.Match{Route: discordfake.EditOriginal}, discordfake.ErrorCode(401, 50027, "Invalid Webhook Token"))
+		if _, err := s.Post(w.Context(), part("one"), "run/0"); !errors.Is(err, progressive.ErrUnsent) {
+			t.Errorf("%v; want it unsent", err)
+		}
+		if _, err := s.Post(w.Context(), part("one"), "run/0"); err != nil {
+			t.Error(err)
+		}
+		if got := w.contents(); !slices.Equal(got, []string{"one"}) {
+			t.Errorf("all see %q", got)
+		}
+	})
+}

@@ -84,7 +84,7 @@ func (s *Stopper) stopTurns(ctx context.Context, room chat.RoomID, upTo chat.Res
 // answered, because a stopped turn answers nothing. It fails with the error of the store.
 func (s *Stopper) dropWaiting(ctx context.Context, open []chat.Run) error {
 	for _, r := range open {
-		if r.Epoch > 0 || !r.Kind.Claims() {
+		if r.Epoch > 0 || !r.Kind.Claims() || r.Kind == chat.RunRespond { // the last must end visibly, so it starts, and stops
 			continue
 		}
 		err := s.Store.Finish(ctx, r.ID, r.Epoch, answer.Outcome{Status: answer.Stopped, Withdrawn: true}, chat.Memory{})

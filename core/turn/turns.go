@@ -119,10 +119,10 @@ func ended(i event.RunInfo, o answer.Outcome, cost quota.USD) event.Event {
 	return event.RunEnded{RunInfo: i, RunEnd: end}
 }
 
-// hasBegun reports whether an earlier holder has left visible output, or effects that may have happened. Such a run
-// must end visibly, and is not dropped silently.
+// hasBegun reports whether an earlier holder has left visible output, or effects that may have happened, or whether the
+// platform shows that it waits for the answer. Such a run must end visibly, and is not dropped silently.
 func hasBegun(r *chat.Run) bool {
-	return len(r.Shown) > 0 || r.Acting != "" || r.Verdict != nil || r.Continues
+	return len(r.Shown) > 0 || r.Acting != "" || r.Verdict != nil || r.Continues || r.Kind == chat.RunRespond
 }
 
 // Generator creates the writers of answers, and the calls of actions. Its fields are set before use. It is safe for
