@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +20,33 @@ import (
 func onTelegram(t *testing.T, play func(*chatHarness, *telegramworld.Platform)) {
 	t.Helper()
 	onPlatform(t, platforms()[0], nil, func(c *chatHarness) { play(c, c.Platform.(*telegramworld.Platform)) })
+}
+
+// The buttons of an approval have colors, in the whole gateway, also after a restart.
+func TestTelegramApprovalColors(t *testing.T) {
+	onTelegram(t, func(c *chatHarness, w *telegramworld.Platform) {
+		withShop(c, nil)
+		c.queueCall("shop__order", `{"item":"tea"}`, "Tea is on its way.")
+		c.Say(connectortest.Ada, c.ada, "Order tea")
+		c.waitShown(c.ada, `{"item":"tea"}`)
+		for range 2 {
+			c.Pass(time.Minute)
+			var styles []string
+			for _, m := range w.Fake.Messages(telegramworld.Chat(c.ada)) {
+				for _, b := range m.Buttons() {
+					styles = append(styles, b.Style)
+				}
+			}
+			if !slices.Equal(styles, []string{"success", "success", "danger"}) {
+				t.Errorf("the buttons are %q", styles)
+			}
+			c.shutdown()
+			c.start()
+		}
+		c.Pass(10 * time.Second)
+		c.pressIn(c.Platform.(buttonPlatform))(0)
+		c.waitShown(c.ada, "Tea is on its way.")
+	})
 }
 
 // IN-01: what the server did not hear to be safe comes again, also to the next life.

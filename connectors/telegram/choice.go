@@ -26,15 +26,23 @@ const notTaken = "That didn't work. Please try again."
 
 // keyboard returns one button per option, one per row because labels can be long. A button's data is the question's
 // random id and the option's index, which is far below the limit of 64 bytes. The id can't be guessed, and is valid in
-// every process.
+// every process. Options that approve something are green, and the one that refuses it is red.
 func keyboard(o answer.Choices) string {
 	type button struct {
-		Text string `json:"text"`
-		Data string `json:"callback_data"`
+		Text  string `json:"text"`
+		Data  string `json:"callback_data"`
+		Style string `json:"style,omitempty"`
 	}
 	rows := [][]button{}
 	for i, option := range o.Options {
-		rows = append(rows, []button{{option, o.ID + ":" + strconv.Itoa(i)}})
+		var style string
+		switch {
+		case o.Approval && i == len(o.Options)-1:
+			style = "danger"
+		case o.Approval:
+			style = "success"
+		}
+		rows = append(rows, []button{{option, o.ID + ":" + strconv.Itoa(i), style}})
 	}
 	raw, err := json.Marshal(map[string]any{"inline_keyboard": rows})
 	if err != nil {

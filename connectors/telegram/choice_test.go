@@ -34,6 +34,25 @@ func TestButtons(t *testing.T) {
 	})
 }
 
+// Options that approve something are green, and the one that refuses it is red; others have no color.
+func TestApprovalColors(t *testing.T) {
+	withBot(t, func(t *testing.T, r *botHarness) {
+		chat, s := r.private()
+		v := view("May I order?")
+		v.Choices = &answer.Choices{ID: offer.ID, Options: []string{"Once", "Always here", "Deny"}, Approval: true}
+		v = v.Copied()
+		_, err := s.Post(t.Context(), s.Render(v)[0], "")
+		require.NoError(t, err)
+		var got string
+		for _, b := range r.Messages(chat)[0].Buttons() {
+			got += b.Text + " " + b.Style + "; "
+		}
+		if got != "Once success; Always here success; Deny danger; " {
+			t.Errorf("the buttons are %s", got)
+		}
+	})
+}
+
 // SE-07: a press is handed over as whose it is, and answered in every case, with an alert if it changed nothing.
 func TestPresses(t *testing.T) {
 	for name, c := range map[string]struct {

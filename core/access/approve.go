@@ -79,7 +79,7 @@ func (d *Pairing) askOwners(ctx context.Context, k chat.PairingRequest) {
 		err := d.Tell(ctx, chat.Notice{
 			To: chat.Address{Room: room}, Key: requestKey(k, "knock"), Text: fmt.Sprintf(askLine, k.Label(), k.Address.Connector),
 			Ask: &chat.Question{
-				Options: []string{"Approve", "No"}, For: []chat.EntityID{owner}, Expires: k.Ends,
+				Options: []string{"Approve", "No"}, Approval: true, For: []chat.EntityID{owner}, Expires: k.Ends,
 				Handler: ApprovalHandler, Payload: k.Code + " " + string(k.ID),
 			},
 		})

@@ -211,7 +211,9 @@ func (v View) Copied() View {
 	}
 	for _, o := range []**Choices{&v.Choices, &v.Outcome.Offer} {
 		if *o != nil {
-			*o = &Choices{ID: (*o).ID, Options: slices.Clone((*o).Options)}
+			own := **o
+			own.Options = slices.Clone(own.Options)
+			*o = &own
 		}
 	}
 	return v
@@ -287,6 +289,8 @@ const between = "\n\n"
 type Choices struct {
 	ID      string   `json:"id"`
 	Options []string `json:"options"`
+	// Approval is that of [chat.Question]. Readers in other processes do not get it.
+	Approval bool `json:"-"`
 }
 
 // Named returns the index of the option that text names by its title or number, optionally after the agent's name. A

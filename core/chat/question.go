@@ -9,9 +9,11 @@ import (
 // Question asks users to choose from options: buttons where the platform has them. One of the users in For chooses
 // once, by a button, or, as long as it is the last message of the room, by writing the option or its number.
 type Question struct {
-	Options []string   `json:"options"` // 1 to 10, each of up to 60 characters
-	For     []EntityID `json:"for"`     // the only users who can choose; if empty, no user can
-	Expires time.Time  `json:"expires"` // default: an hour from now, 5 minutes if an action waits for it
+	Options []string `json:"options"` // 1 to 10, each of up to 60 characters
+	// Approval means that the last option refuses something, and the others approve it. Platforms can color them.
+	Approval bool       `json:"approval,omitempty"`
+	For      []EntityID `json:"for"`     // the only users who can choose; if empty, no user can
+	Expires  time.Time  `json:"expires"` // default: an hour from now, 5 minutes if an action waits for it
 	// Handler names the [action.ChoiceHandler] that processes the choice, and Payload is passed to it.
 	Handler string `json:"chooser"`
 	Payload string `json:"payload,omitempty"`

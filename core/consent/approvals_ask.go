@@ -25,7 +25,7 @@ func (ap *Approvals) askHere(ctx context.Context, c *action.Call, r chat.Approva
 		return "", err
 	}
 	state, err := Ask(ctx, c, Request{
-		Subject: approvalSubject + r.ID, Description: shown + "\n\n⏳ Waiting for an approval.", Options: offered,
+		Subject: approvalSubject + r.ID, Description: shown + "\n\n⏳ Waiting for an approval.", Options: offered, Approval: true,
 		From: ap.approvers(r.Asker, owners, slices.Contains(offered, always)), Until: r.Expires, Lasting: true,
 	})
 	if state == Unseen {
@@ -136,7 +136,7 @@ func (ap *Approvals) askOwners(ctx context.Context, c *action.Call, t *action.To
 	reached := false
 	for owner, room := range rooms {
 		err := ap.Tell(ctx, chat.Notice{To: chat.Address{Room: room}, Text: line, Key: card(r), Ask: &chat.Question{
-			Options: offered, For: []chat.EntityID{owner}, Expires: r.Expires, Handler: Handler, Payload: r.ID,
+			Options: offered, Approval: true, For: []chat.EntityID{owner}, Expires: r.Expires, Handler: Handler, Payload: r.ID,
 		}})
 		if err != nil {
 			ap.Log.Warn("can't ask the owner for an approval", "account", owner, "err", err)

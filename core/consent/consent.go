@@ -41,6 +41,7 @@ type Request struct {
 	Subject     string          // identifies it among all waits of the run; the first word can be shared by several
 	Description string          // the complete description
 	Options     []string        // in the order of display; none: users are asked elsewhere, and [schedule.ParkedRuns] ends the wait
+	Approval    bool            // as in [chat.Question]
 	From        []chat.EntityID // the users who can choose; empty is the author of the message
 	Until       time.Time
 	Lasting     bool // later messages are answered meanwhile, and don't end the run
@@ -77,7 +78,7 @@ func Of(ctx context.Context, run Run, subject string) (State, chat.Question, err
 func Ask(ctx context.Context, run Run, r Request) (State, error) {
 	w := action.Wait{For: r.Subject, Until: r.Until, Lasting: r.Lasting}
 	if len(r.Options) > 0 {
-		w.Ask = &chat.Question{Options: r.Options, For: r.From}
+		w.Ask = &chat.Question{Options: r.Options, Approval: r.Approval, For: r.From}
 	}
 	err := run.Park(ctx, r.Description, w)
 	switch {

@@ -144,7 +144,7 @@ func (ak *asking) closed(ctx context.Context, q chat.Question) (chat.Question, e
 func (ak *asking) offer(q chat.Question) {
 	ak.mu.Lock()
 	defer ak.mu.Unlock()
-	ak.offered = &answer.Choices{ID: q.ID, Options: q.Options}
+	ak.offered = &answer.Choices{ID: q.ID, Options: q.Options, Approval: q.Approval}
 	ak.at.answer.Apply(answer.Change{Kind: answer.ChoicesChanged, Choices: ak.offered})
 }
 

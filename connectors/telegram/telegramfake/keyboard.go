@@ -2,13 +2,19 @@ package telegramfake
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
 // Button is a button under a message.
 type Button struct {
-	Text string `json:"text"`
-	Data string `json:"callback_data"`
+	Text     string    `json:"text"`
+	Data     string    `json:"callback_data"`
+	Style    string    `json:"style"`    // danger, success, primary or none
+	Disabled *struct{} `json:"disabled"` // it can't be pressed
+	Copy     *struct {
+		Text string `json:"text"`
+	} `json:"copy_text"` // copied to the clipboard
 }
 
 // Buttons are those under m, row by row.
@@ -32,7 +38,8 @@ func (c *call) keyboard() (json.RawMessage, error) {
 	return json.RawMessage(raw), checkKeyboard([]byte(raw))
 }
 
-// checkKeyboard refuses what the server does: a button needs a text, and 1 to 64 bytes of data.
+// checkKeyboard refuses what the server does: a button needs a text, and one of 1 to 64 bytes of data, 1 to 256 characters
+// to copy, or that it is disabled.
 func checkKeyboard(raw []byte) error {
 	var k struct {
 		Rows [][]Button `json:"inline_keyboard"`
@@ -45,7 +52,14 @@ func checkKeyboard(raw []byte) error {
 			switch {
 			case strings.TrimSpace(b.Text) == "":
 				return badRequest("can't parse inline keyboard button: Text buttons are unallowed in the inline keyboard")
-			case len(b.Data) < 1 || len(b.Data) > 64:
+			case !slices.Contains([]string{"", "danger", "success", "primary"}, b.Style):
+				return badRequest("can't parse inline keyboard button: invalid button style specified")
+			case b.Disabled != nil && b.Data == "" && b.Copy == nil:
+			case b.Copy != nil && b.Data == "" && b.Disabled == nil:
+				if n := len([]rune(b.Copy.Text)); n < 1 || n > 256 {
+					return badRequest("BUTTON_COPY_TEXT_INVALID")
+				}
+			case b.Disabled != nil || b.Copy != nil || len(b.Data) < 1 || len(b.Data) > 64:
 				return badRequest("BUTTON_DATA_INVALID")
 			}
 		}
