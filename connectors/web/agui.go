@@ -171,13 +171,7 @@ type joining struct {
 }
 
 // Begin implements [dialect.Encoder].
-func (j joining) Begin(b []byte) ([]byte, error) {
-	b, err := j.Encoder.Begin(b)
-	if err != nil {
-		return b, err
-	}
-	return agui.History(b, j.messages)
-}
+func (j joining) Begin(b []byte) []byte { return agui.History(j.Encoder.Begin(b), j.messages) }
 
 // stop stops the answers of a thread: POST /agui/stop/{thread}.
 func (a aguiAPI) stop(rw http.ResponseWriter, r *http.Request) {

@@ -31,7 +31,6 @@ type broadcast struct {
 	base    int    // bytes that were dropped
 	out     []byte // the events since then; they are only appended
 	starts  int    // how often another process has taken the run over
-	err     error
 	progress
 }
 
@@ -101,7 +100,7 @@ func (b *broadcast) begun() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.base == 0 && len(b.out) == 0 {
-		apart(func() { b.out, b.err = b.owner.encoder.Begin(b.out) })
+		apart(func() { b.out = b.owner.encoder.Begin(b.out) })
 	}
 	return b.starts
 }
@@ -110,7 +109,7 @@ func (b *broadcast) begun() int {
 // are those of [sse.wait].
 func (b *broadcast) read(ctx context.Context, out *sse, run chat.RunID, a *answer.Answer, p *place) error {
 	for {
-		events, now, err := b.after(p)
+		events, now := b.after(p)
 		if len(events) > 0 {
 			out.buf = append(out.buf, events...)
 			if err := out.flush(); err != nil {
@@ -118,8 +117,8 @@ func (b *broadcast) read(ctx context.Context, out *sse, run chat.RunID, a *answe
 			}
 			continue
 		}
-		if now.over || err != nil {
-			return err
+		if now.over {
+			return nil
 		}
 		if _, err := out.wait(ctx, a, now.at); errors.Is(err, io.EOF) {
 			return nil
@@ -134,7 +133,7 @@ func (b *broadcast) read(ctx context.Context, out *sse, run chat.RunID, a *answe
 }
 
 // after returns the events after p, which it moves on, and the progress of the stream at that time.
-func (b *broadcast) after(p *place) (events []byte, now progress, err error) {
+func (b *broadcast) after(p *place) (events []byte, now progress) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	events = b.out[p.pos-b.base:]
@@ -142,7 +141,7 @@ func (b *broadcast) after(p *place) (events []byte, now progress, err error) {
 	if b.readers == 1 && len(b.out) > maxAlone {
 		b.base, b.out = b.base+len(b.out), nil
 	}
-	return events, b.progress, b.err
+	return events, b.progress
 }
 
 // restart continues with the answer of another process, once for all readers. starts is how often this reader has seen that.
@@ -159,10 +158,9 @@ func (b *broadcast) restart(starts int) int {
 func (b *broadcast) advance(run chat.RunID, a *answer.Answer, at answer.Cursor) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.at != at || b.over || b.err != nil {
+	if b.at != at || b.over {
 		return
 	}
-	now := at
-	apart(func() { b.out, now, b.over, b.err = b.owner.encode(b.out, run, a, at) }) // encoding/json needs 8 KB of stack
-	b.at, b.next = now, time.Now().Add(pace)
+	apart(func() { b.out, b.at, b.over = b.owner.encode(b.out, run, a, at) }) // encoding/json needs 8 KB of stack
+	b.next = time.Now().Add(pace)
 }

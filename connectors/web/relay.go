@@ -48,7 +48,7 @@ func (c clients) relay(rw http.ResponseWriter, r *http.Request, run chat.RunID, 
 	case !errors.Is(err, chat.ErrShutdown):
 		c.web.opts.Log.Error("a stream failed", "run", run, "err", err)
 	}
-	if out.buf, err = l.encoder.Fail(out.buf, why); err != nil || len(out.buf) == 0 {
+	if out.buf = l.encoder.Fail(out.buf, why); len(out.buf) == 0 {
 		panic(http.ErrAbortHandler) // the client sees that the stream is not complete
 	}
 	_ = out.flush() // the reader has disconnected
@@ -57,7 +57,8 @@ func (c clients) relay(rw http.ResponseWriter, r *http.Request, run chat.RunID, 
 // encodeAll is relay after the header.
 func (c clients) encodeAll(ctx context.Context, out *sse, run chat.RunID, l *listening) (err error) {
 	if run == "" {
-		return c.encodeNothing(out, l)
+		out.buf = l.encoder.Encode(l.encoder.Begin(out.buf), unanswered)
+		return out.flush()
 	}
 	b := c.web.broadcasts.join(run, l)
 	defer c.web.broadcasts.leave(b)
@@ -75,26 +76,17 @@ func (c clients) encodeAll(ctx context.Context, out *sse, run chat.RunID, l *lis
 	}
 }
 
-// encodeNothing writes the stream of a message that no run answers.
-func (clients) encodeNothing(out *sse, l *listening) (err error) {
-	if out.buf, err = l.encoder.Begin(out.buf); err == nil {
-		out.buf, err = l.encoder.Encode(out.buf, dialect.State{Outcome: answer.Outcome{Status: answer.Ignored}})
-	}
-	if err != nil {
-		return err
-	}
-	return out.flush()
-}
+// unanswered is the state of a message that no run answers.
+var unanswered = dialect.State{Outcome: answer.Outcome{Status: answer.Ignored}}
 
 // encode appends the changes of a after at, and reports whether the stream is over. Another replica's answer can be behind.
-func (l *listening) encode(b []byte, run chat.RunID, a *answer.Answer, at answer.Cursor) (_ []byte, now answer.Cursor, over bool, err error) {
+func (l *listening) encode(b []byte, run chat.RunID, a *answer.Answer, at answer.Cursor) (_ []byte, now answer.Cursor, over bool) {
 	changes, view := a.Read(at)
 	if view.At <= at {
-		return b, at, false, nil
+		return b, at, false
 	}
 	s := l.state(run, changes, view)
-	b, err = l.encoder.Encode(b, s)
-	return b, view.At, s.Over(), err
+	return l.encoder.Encode(b, s), view.At, s.Over()
 }
 
 // state returns the state of a view, without a question that was answered.
@@ -108,7 +100,7 @@ func (l *listening) state(run chat.RunID, changes []answer.Change, v answer.View
 // whole waits for the end of an answer, or until it waits for a choice, and returns its state.
 func (c clients) whole(ctx context.Context, run chat.RunID, l *listening) (dialect.State, error) {
 	if run == "" {
-		return dialect.State{Outcome: answer.Outcome{Status: answer.Ignored}}, nil
+		return unanswered, nil
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

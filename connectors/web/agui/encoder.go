@@ -28,34 +28,16 @@ type Encoder struct {
 	open    string
 	reasons bool // the open message is of reasoning
 	parts   int  // begun
-	calls   map[string]told
-	err     error
-	out     []byte
+	calls   dialect.Calls
+	out     dialect.Events
 }
 
-// told is what the client has of a call.
-type told struct {
-	params int // bytes of its parameters
-	ready  bool
-	done   bool
-}
-
-func (e *Encoder) add(v wire.Event) {
-	if e.err == nil {
-		e.out, e.err = dialect.Event(e.out, v)
-	}
-}
-
-// take returns the events since the last call, after b.
-func (e *Encoder) take(b []byte) ([]byte, error) {
-	b, e.out = append(b, e.out...), e.out[:0]
-	return b, e.err
-}
+func (e *Encoder) add(v wire.Event) { e.out.Add(v) }
 
 // Begin implements [dialect.Encoder].
-func (e *Encoder) Begin(b []byte) ([]byte, error) {
+func (e *Encoder) Begin(b []byte) []byte {
 	e.add(wire.Event{Type: wire.RunStarted, ThreadID: e.Thread, RunID: e.Run, ProtocolVersion: e.Version})
-	return e.take(b)
+	return e.out.Take(b)
 }
 
 // Skip implements [dialect.Encoder]. The calls in progress are part of this run again, because it has their ends.
@@ -63,20 +45,13 @@ func (e *Encoder) Skip(s dialect.State) {
 	e.sent = s.Text
 	for _, c := range s.Calls {
 		if c.Done() {
-			e.remember(c.ID, told{done: true})
+			e.calls.Next(c)
 		}
 	}
 }
 
-func (e *Encoder) remember(id string, t told) {
-	if e.calls == nil {
-		e.calls = map[string]told{}
-	}
-	e.calls[id] = t
-}
-
 // Encode implements [dialect.Encoder].
-func (e *Encoder) Encode(b []byte, s dialect.State) ([]byte, error) {
+func (e *Encoder) Encode(b []byte, s dialect.State) []byte {
 	sentence, failed := s.Failed()
 	if failed {
 		s.Text = ""
@@ -105,7 +80,7 @@ func (e *Encoder) Encode(b []byte, s dialect.State) ([]byte, error) {
 	if s.Over() {
 		e.end(s, sentence, failed)
 	}
-	return e.take(b)
+	return e.out.Take(b)
 }
 
 // rewrite replaces the messages of this answer by one with its text.
@@ -163,41 +138,34 @@ func (e *Encoder) close() {
 
 // call brings a call to its current stage.
 func (e *Encoder) call(c dialect.Call) {
-	t, begun := e.calls[c.ID]
-	if t.done || c.Name == "" {
+	if c.Name == "" {
 		return
 	}
-	if !begun {
+	news := e.calls.Next(c)
+	if news.Begins {
 		e.close()
 		e.add(wire.Event{Type: wire.CallStart, CallID: c.ID, CallName: c.Name})
 	}
-	writing := c.Stage == answer.StageStart || c.Stage == answer.StageStreaming
-	if params := c.Parameters; !t.ready && len(params) > t.params {
-		e.add(wire.Event{Type: wire.CallArgs, CallID: c.ID, Delta: dialect.Raw(params[t.params:])})
-		t.params = len(params)
+	if news.Params != "" {
+		e.add(wire.Event{Type: wire.CallArgs, CallID: c.ID, Delta: dialect.Raw(news.Params)})
 	}
-	if !t.ready && !writing {
-		t.ready = true
+	if news.Ready {
 		e.add(wire.Event{Type: wire.CallEnd, CallID: c.ID})
 	}
-	if c.Done() {
-		t.done = true
+	if news.Ends {
 		result := cmp.Or(c.Result, c.ShortResult)
 		if !c.Success {
 			result = cmp.Or(c.Error, answer.ItFailed)
 		}
 		e.add(wire.Event{Type: wire.CallResult, MessageID: e.ID + "/" + c.ID, CallID: c.ID, Role: "tool", Content: dialect.Raw(result)})
 	}
-	e.remember(c.ID, t)
 }
 
 // end ends the run.
 func (e *Encoder) end(s dialect.State, sentence string, failed bool) {
 	e.close()
-	for id, t := range e.calls { // no call can be open at the end of a run
-		if !t.ready && !t.done {
-			e.add(wire.Event{Type: wire.CallEnd, CallID: id})
-		}
+	for id := range e.calls.Unready() { // no call can be open at the end of a run
+		e.add(wire.Event{Type: wire.CallEnd, CallID: id})
 	}
 	if failed {
 		e.add(wire.Event{Type: wire.RunError, Message: sentence, Code: string(s.Outcome.Failure)})
@@ -223,23 +191,18 @@ func (e *Encoder) outcome(s dialect.State) *wire.Outcome {
 		return nil
 	}
 	schema := map[string]any{"type": "string", "enum": s.Choices.Options}
-	q := wire.Question{ID: s.Choices.ID, Reason: "choice", Message: s.Choices.Numbered(), ResponseSchema: dialect.Raw(schema)}
-	for _, c := range s.Calls {
-		if !c.Done() && c.Name != "" {
-			q.CallID = c.ID
-		}
-	}
+	q := wire.Question{ID: s.Choices.ID, Reason: "choice", Message: s.Choices.Numbered(), CallID: s.Waiting(), ResponseSchema: dialect.Raw(schema)}
 	return &wire.Outcome{Type: wire.Interrupt, Interrupts: []wire.Question{q}}
 }
 
 // Fail implements [dialect.Encoder].
-func (e *Encoder) Fail(b []byte, sentence string) ([]byte, error) {
+func (e *Encoder) Fail(b []byte, sentence string) []byte {
 	e.add(wire.Event{Type: wire.RunError, Message: sentence, Code: "interrupted"})
-	return e.take(b)
+	return e.out.Take(b)
 }
 
 // History appends the event that brings a client to a stored conversation.
-func History(b []byte, messages []wire.Message) ([]byte, error) {
+func History(b []byte, messages []wire.Message) []byte {
 	return dialect.Event(b, struct {
 		Type     wire.Type      `json:"type"`
 		Messages []wire.Message `json:"messages"` // also if there are none

@@ -28,17 +28,9 @@ type Encoder struct {
 	status string
 	asked  bool // the client shows options
 	open   string
-	parts  int             // begun
-	calls  map[string]told // by id
-	err    error
-	out    []byte
-}
-
-// told is what the client has of a call.
-type told struct {
-	params int // bytes of its parameters
-	ready  bool
-	done   bool
+	parts  int // begun
+	calls  dialect.Calls
+	out    dialect.Events
 }
 
 // The ids of parts that are replaced.
@@ -52,51 +44,30 @@ type Status struct {
 	Text string `json:"text"`
 }
 
-// Done ends every stream.
-const Done = "data: [DONE]\n\n"
-
 // Key is the same for encoders whose events are the same.
 func (e *Encoder) Key() string { return fmt.Sprint("aisdk ", e.Approvals, e.Continues, e.MessageID) }
 
-func (e *Encoder) add(c uistream.Chunk) {
-	if e.err == nil {
-		e.out, e.err = dialect.Event(e.out, c)
-	}
-}
-
-// take returns the events since the last call, after b.
-func (e *Encoder) take(b []byte) ([]byte, error) {
-	b, e.out = append(b, e.out...), e.out[:0]
-	return b, e.err
-}
+func (e *Encoder) add(c uistream.Chunk) { e.out.Add(c) }
 
 // Begin implements [dialect.Encoder].
-func (e *Encoder) Begin(b []byte) ([]byte, error) {
+func (e *Encoder) Begin(b []byte) []byte {
 	e.add(uistream.Chunk{Type: uistream.Start, MessageID: e.MessageID})
 	e.add(uistream.Chunk{Type: uistream.StartStep})
-	return e.take(b)
+	return e.out.Take(b)
 }
 
 // Skip implements [dialect.Encoder].
 func (e *Encoder) Skip(s dialect.State) {
 	e.sent, e.asked = s.Text, e.Continues
 	for _, c := range s.Calls {
-		if !e.Continues && !c.Done() {
-			continue // its end is part of this message, and needs its beginning
+		if e.Continues || c.Done() { // the end of others is part of this message, and needs their beginning
+			e.calls.Next(c)
 		}
-		e.remember(c.ID, told{len(c.Parameters), c.Stage != answer.StageStart && c.Stage != answer.StageStreaming, c.Done()})
 	}
-}
-
-func (e *Encoder) remember(id string, t told) {
-	if e.calls == nil {
-		e.calls = map[string]told{}
-	}
-	e.calls[id] = t
 }
 
 // Encode implements [dialect.Encoder].
-func (e *Encoder) Encode(b []byte, s dialect.State) ([]byte, error) {
+func (e *Encoder) Encode(b []byte, s dialect.State) []byte {
 	sentence, failed := s.Failed()
 	if failed {
 		s.Text = ""
@@ -123,7 +94,7 @@ func (e *Encoder) Encode(b []byte, s dialect.State) ([]byte, error) {
 	if s.Over() {
 		e.end(s, sentence, failed)
 	}
-	return e.take(b)
+	return e.out.Take(b)
 }
 
 // text sends the part of now that the client lacks.
@@ -163,55 +134,37 @@ func (e *Encoder) close() {
 
 // call brings a call to its current stage.
 func (e *Encoder) call(c dialect.Call) {
-	t, begun := e.calls[c.ID]
-	if t.done {
-		return
-	}
-	if !begun {
+	news := e.calls.Next(c)
+	if news.Begins {
 		e.close()
 	}
 	if c.Name != "" {
-		e.input(c, &t, begun)
+		e.tool(c, news)
 	}
-	if c.Done() {
-		t.done = true
-		if c.Name != "" {
-			e.output(c)
-		}
+	if news.Ends {
 		for _, f := range c.Files {
 			e.add(uistream.Chunk{Type: uistream.File, URL: e.URL(f), MediaType: f.Type})
 		}
 	}
-	e.remember(c.ID, t)
 }
 
-// input sends the part of the parameters that the client lacks. Those of a part of a JSON object are complete with
-// [answer.StageRunning].
-func (e *Encoder) input(c dialect.Call, t *told, begun bool) {
-	if !begun {
+// tool sends the news of a call of a tool.
+func (e *Encoder) tool(c dialect.Call, news dialect.CallNews) {
+	if news.Begins {
 		e.add(uistream.Chunk{Type: uistream.InputStart, CallID: c.ID, ToolName: c.Name, Dynamic: true})
 	}
-	if t.ready {
-		return
+	if news.Ready {
+		e.add(uistream.Chunk{Type: uistream.InputAvailable, CallID: c.ID, ToolName: c.Name, Input: dialect.Object(c.Parameters), Dynamic: true})
+	} else if news.Params != "" {
+		e.add(uistream.Chunk{Type: uistream.InputDelta, CallID: c.ID, InputDelta: news.Params})
 	}
-	if c.Stage == answer.StageStart || c.Stage == answer.StageStreaming {
-		if len(c.Parameters) > t.params {
-			e.add(uistream.Chunk{Type: uistream.InputDelta, CallID: c.ID, InputDelta: c.Parameters[t.params:]})
-			t.params = len(c.Parameters)
-		}
-		return
-	}
-	t.ready = true
-	e.add(uistream.Chunk{Type: uistream.InputAvailable, CallID: c.ID, ToolName: c.Name, Input: dialect.Object(c.Parameters), Dynamic: true})
-}
-
-// output sends the end of a call.
-func (e *Encoder) output(c dialect.Call) {
-	if c.Success {
+	switch {
+	case !news.Ends:
+	case c.Success:
 		e.add(uistream.Chunk{Type: uistream.OutputAvailable, CallID: c.ID, Output: dialect.Raw(Status{cmp.Or(c.Result, c.ShortResult)}), Dynamic: true})
-		return
+	default:
+		e.add(uistream.Chunk{Type: uistream.OutputError, CallID: c.ID, ErrorText: cmp.Or(c.Error, answer.ItFailed), Dynamic: true})
 	}
-	e.add(uistream.Chunk{Type: uistream.OutputError, CallID: c.ID, ErrorText: cmp.Or(c.Error, answer.ItFailed), Dynamic: true})
 }
 
 // choices sends the options that are open now.
@@ -225,19 +178,9 @@ func (e *Encoder) choices(s dialect.State) {
 	}
 	e.asked = true
 	e.add(uistream.Chunk{Type: choicesPart, ID: "choices", Data: dialect.Raw(s.Choices)})
-	if call := waiting(s); e.Approvals && call != "" {
+	if call := s.Waiting(); e.Approvals && call != "" {
 		e.add(uistream.Chunk{Type: uistream.ApprovalRequest, CallID: call, ApprovalID: s.Choices.ID})
 	}
-}
-
-// waiting returns the call that waits for a choice, or "".
-func waiting(s dialect.State) (id string) {
-	for _, c := range s.Calls {
-		if !c.Done() && c.Name != "" {
-			id = c.ID
-		}
-	}
-	return id
 }
 
 // end ends the stream.
@@ -252,8 +195,8 @@ func (e *Encoder) end(s dialect.State, sentence string, failed bool) {
 		e.add(uistream.Chunk{Type: uistream.FinishStep})
 		e.add(uistream.Chunk{Type: uistream.Finish, Finish: uistream.FinishStop})
 	}
-	e.out = append(e.out, Done...)
+	e.out = append(e.out, dialect.Done...)
 }
 
 // Fail implements [dialect.Encoder]. The client sees a broken connection, after which it asks for the stream again.
-func (e *Encoder) Fail(b []byte, _ string) ([]byte, error) { return b, nil }
+func (e *Encoder) Fail(b []byte, _ string) []byte { return b }

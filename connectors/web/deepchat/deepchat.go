@@ -31,22 +31,21 @@ type Error struct {
 }
 
 // Begin implements [dialect.Encoder]. The component shows that it waits by itself.
-func (*Encoder) Begin(b []byte) ([]byte, error) { return b, nil }
+func (*Encoder) Begin(b []byte) []byte { return b }
 
 // Skip implements [dialect.Encoder].
 func (e *Encoder) Skip(s dialect.State) { e.skip = s.Text }
 
 // Encode implements [dialect.Encoder].
-func (e *Encoder) Encode(b []byte, s dialect.State) ([]byte, error) {
+func (e *Encoder) Encode(b []byte, s dialect.State) []byte {
 	if sentence, failed := s.Failed(); failed {
 		return e.Fail(b, sentence)
 	}
-	now := e.bubble(s)
-	was := e.sent
+	was, now := e.sent, e.bubble(s)
 	e.sent = now
 	switch {
 	case now == was:
-		return b, nil
+		return b
 	case was != "" && strings.HasPrefix(now, was):
 		return dialect.Event(b, Response{Text: now[len(was):]})
 	}
@@ -75,9 +74,7 @@ func (e *Encoder) Whole(s dialect.State) Response {
 }
 
 // Fail implements [dialect.Encoder].
-func (*Encoder) Fail(b []byte, sentence string) ([]byte, error) {
-	return dialect.Event(b, Error{sentence})
-}
+func (*Encoder) Fail(b []byte, sentence string) []byte { return dialect.Event(b, Error{sentence}) }
 
 // Request is a message of the component.
 type Request struct {

@@ -4,9 +4,7 @@ package dialect
 
 import (
 	"cmp"
-	"encoding/json"
 	"strings"
-	"unicode/utf8"
 
 	"parley/core/answer"
 	"parley/core/llm"
@@ -17,14 +15,14 @@ import (
 // it has sent. Its output depends on the states alone, so any replica continues it.
 type Encoder interface {
 	// Begin appends the first events, before anything is known of the answer.
-	Begin(b []byte) ([]byte, error)
+	Begin(b []byte) []byte
 	// Encode appends the events that bring the client to s. The last state is done, or has options: then the stream ends.
-	Encode(b []byte, s State) ([]byte, error)
+	Encode(b []byte, s State) []byte
 	// Skip records that the client has s already.
 	Skip(s State)
 	// Fail appends the events that end the stream of an answer whose end is not known. Where the format has no way to ask
 	// for a reconnection, it appends nothing, and the client sees a broken connection.
-	Fail(b []byte, sentence string) ([]byte, error)
+	Fail(b []byte, sentence string) []byte
 }
 
 // State is what one reader can see of an answer, for clients that know text that grows, a status that is replaced, and
@@ -61,6 +59,16 @@ type Call struct {
 
 // Done reports whether the call has ended, or can't any more.
 func (c Call) Done() bool { return c.Stage == answer.StageEnd }
+
+// Waiting returns the id of the call that waits for a choice, or "".
+func (s State) Waiting() (id string) {
+	for _, c := range s.Calls {
+		if !c.Done() && c.Name != "" {
+			id = c.ID
+		}
+	}
+	return id
+}
 
 // Reader turns the views of one answer into states. It is not safe for concurrent use.
 type Reader struct {
@@ -169,58 +177,3 @@ func (r *Reader) status(c Call) string {
 
 // maxStatus is the length of a status, in characters.
 const maxStatus = 200
-
-// Added returns the part of now that a client lacks which has received sent, and what it has received then. If now does not
-// begin with sent, text was withdrawn, or another process has begun the answer again: then nothing is added while now is
-// only shorter, and otherwise all of now follows in a new paragraph. A character that is not complete yet is left out.
-func Added(sent, now string) (added, received string) {
-	now = whole(now)
-	switch {
-	case strings.HasPrefix(now, sent):
-		return now[len(sent):], now
-	case strings.HasPrefix(sent, now):
-		return "", sent
-	}
-	return "\n\n" + now, now
-}
-
-// whole returns s without an incomplete character at its end.
-func whole(s string) string {
-	for n := 1; n < utf8.UTFMax && n <= len(s); n++ {
-		if c := s[len(s)-n]; utf8.RuneStart(c) {
-			if !utf8.FullRuneInString(s[len(s)-n:]) {
-				return s[:len(s)-n]
-			}
-			break
-		}
-	}
-	return s
-}
-
-// Event appends one server-sent event with the JSON of v. JSON has no line breaks, so it is one line. Two LF end it: some
-// clients search for exactly these.
-func Event(b []byte, v any) ([]byte, error) {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return b, err
-	}
-	return append(append(append(b, "data: "...), data...), "\n\n"...), nil
-}
-
-// Raw returns the JSON of v, which must be encodable.
-func Raw(v any) json.RawMessage {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return json.RawMessage("null")
-	}
-	return data
-}
-
-// Object returns s if it is a JSON object, and an empty object otherwise: the parameters of a call can be incomplete, or
-// hidden.
-func Object(s string) json.RawMessage {
-	if trimmed := strings.TrimSpace(s); strings.HasPrefix(trimmed, "{") && json.Valid([]byte(trimmed)) {
-		return json.RawMessage(trimmed)
-	}
-	return json.RawMessage("{}")
-}

@@ -59,7 +59,7 @@ func usageOf(u *llm.UsageSum) *usage {
 	return &usage{u.Prompt, u.Completion, u.Prompt + u.Completion}
 }
 
-// progress is what a client has received of an answer.
+// progress records the part of an answer that a client has received.
 type progress struct {
 	begun    bool   // there is text in this message
 	sent     string // text, also of an earlier message with the same answer
@@ -91,49 +91,41 @@ func (p *progress) next(s dialect.State) (text, reasoning string) {
 func (p *progress) Skip(s dialect.State) { p.sent, p.status = s.Text, s.Status }
 
 // Begin implements [dialect.Encoder].
-func (c *Chat) Begin(b []byte) ([]byte, error) {
+func (c *Chat) Begin(b []byte) []byte {
 	empty := ""
 	return c.delta(b, delta{Role: dialect.Assistant, Content: &empty})
 }
 
-func (c *Chat) delta(b []byte, d delta) ([]byte, error) {
+func (c *Chat) delta(b []byte, d delta) []byte {
 	return dialect.Event(b, chunk{Head: c.Head, Choices: []choice{{Delta: &d}}})
 }
 
 // Encode implements [dialect.Encoder].
-func (c *Chat) Encode(b []byte, s dialect.State) ([]byte, error) {
+func (c *Chat) Encode(b []byte, s dialect.State) []byte {
 	if sentence, failed := s.Failed(); failed {
 		return c.Fail(b, sentence)
 	}
 	text, reasoning := c.next(s)
-	var err error
 	if reasoning != "" {
-		b, err = c.delta(b, delta{Reasoning: reasoning})
+		b = c.delta(b, delta{Reasoning: reasoning})
 	}
-	if err == nil && text != "" {
-		b, err = c.delta(b, delta{Content: &text})
+	if text != "" {
+		b = c.delta(b, delta{Content: &text})
 	}
-	if err != nil || !s.Over() {
-		return b, err
+	if !s.Over() {
+		return b
 	}
-	if b, err = dialect.Event(b, chunk{Head: c.Head, Choices: []choice{{Delta: &delta{}, Finish: "stop"}}}); err != nil {
-		return b, err
-	}
+	b = dialect.Event(b, chunk{Head: c.Head, Choices: []choice{{Delta: &delta{}, Finish: "stop"}}})
 	if c.IncludeUsage {
-		if b, err = dialect.Event(b, chunk{c.Head, []choice{}, usageOf(s.Usage)}); err != nil {
-			return b, err
-		}
+		b = dialect.Event(b, chunk{c.Head, []choice{}, usageOf(s.Usage)})
 	}
-	return append(b, done...), nil
+	return append(b, dialect.Done...)
 }
 
-// done is the last event of a stream.
-const done = "data: [DONE]\n\n"
-
 // Fail implements [dialect.Encoder].
-func (c *Chat) Fail(b []byte, sentence string) ([]byte, error) {
-	b, err := dialect.Event(b, Error{ErrorBody{Message: sentence, Type: "server_error", Code: "no_answer"}})
-	return append(b, done...), err
+func (c *Chat) Fail(b []byte, sentence string) []byte {
+	b = dialect.Event(b, Error{ErrorBody{Message: sentence, Type: "server_error", Code: "no_answer"}})
+	return append(b, dialect.Done...)
 }
 
 // Whole returns the response of a request without a stream. s is the only state.

@@ -1,10 +1,6 @@
 package openai
 
-import (
-	"encoding/json"
-
-	"parley/connectors/web/dialect"
-)
+import "parley/connectors/web/dialect"
 
 // Responses is the encoder of responses. Like [Chat], it shows a status as a line of reasoning: the summary of an item
 // before the message. It implements [dialect.Encoder].
@@ -101,47 +97,37 @@ func NewResponses(id, model, previous string, created int64) *Responses {
 	return &Responses{Response: r}
 }
 
-// add appends an event, with its type in the SSE field too.
-func (r *Responses) add(b []byte, e event) ([]byte, error) {
-	e.Number = r.number
-	r.number++
-	data, err := json.Marshal(e)
-	b = append(append(append(b, "event: "...), e.Type...), "\ndata: "...)
-	return append(append(b, data...), "\n\n"...), err
-}
-
-// addAll appends events.
-func (r *Responses) addAll(b []byte, all ...event) (_ []byte, err error) {
+// add appends events, with their types in the SSE field too.
+func (r *Responses) add(b []byte, all ...event) []byte {
 	for _, e := range all {
-		if b, err = r.add(b, e); err != nil {
-			return b, err
-		}
+		e.Number = r.number
+		r.number++
+		b = append(append(append(b, "event: "...), e.Type...), '\n')
+		b = dialect.Event(b, e)
 	}
-	return b, nil
+	return b
 }
 
 // Begin implements [dialect.Encoder].
-func (r *Responses) Begin(b []byte) ([]byte, error) {
+func (r *Responses) Begin(b []byte) []byte {
 	now := r.Response
-	return r.addAll(b, event{Type: "response.created", Response: &now}, event{Type: "response.in_progress", Response: &now})
+	return r.add(b, event{Type: "response.created", Response: &now}, event{Type: "response.in_progress", Response: &now})
 }
 
 // Encode implements [dialect.Encoder].
-func (r *Responses) Encode(b []byte, s dialect.State) ([]byte, error) {
+func (r *Responses) Encode(b []byte, s dialect.State) []byte {
 	if sentence, failed := s.Failed(); failed {
 		return r.Fail(b, sentence)
 	}
 	text, reasoning := r.next(s)
-	b, err := r.reason(b, reasoning)
-	if err == nil && (text != "" || s.Over()) {
-		b, err = r.write(b, text)
+	b = r.reason(b, reasoning)
+	if text != "" || s.Over() {
+		b = r.write(b, text)
 	}
-	if err != nil || !s.Over() {
-		return b, err
+	if !s.Over() {
+		return b
 	}
-	if b, err = r.closeItem(b); err != nil {
-		return b, err
-	}
+	b = r.closeItem(b)
 	end := r.end(s)
 	if r.reasoned {
 		end.Output = []item{r.reasoningItem(), r.messageItem()}
@@ -158,65 +144,56 @@ func (r *Responses) end(s dialect.State) Response {
 }
 
 // reason adds to the item of reasoning. Once the message has begun, there is none any more, and a status is left out.
-func (r *Responses) reason(b []byte, text string) (_ []byte, err error) {
+func (r *Responses) reason(b []byte, text string) []byte {
 	if text == "" || r.open == "message" {
-		return b, nil
+		return b
 	}
 	at := 0
 	if r.open == "" {
 		r.open, r.reasoned = "reasoning", true
 		i := r.reasoningItem()
 		i.Summary = []content{}
-		b, err = r.addAll(b, event{Type: "response.output_item.added", Output: &at, Item: &i},
+		b = r.add(b, event{Type: "response.output_item.added", Output: &at, Item: &i},
 			event{Type: "response.reasoning_summary_part.added", ItemID: i.ID, Output: &at, SummaryIndex: &at, Part: &content{Type: "summary_text"}})
-		if err != nil {
-			return b, err
-		}
 	}
 	r.reasoning += text
 	return r.add(b, event{Type: "response.reasoning_summary_text.delta", ItemID: r.itemID("rs_"), Output: &at, SummaryIndex: &at, Delta: text})
 }
 
 // write adds to the message, which begins after the reasoning.
-func (r *Responses) write(b []byte, text string) (_ []byte, err error) {
+func (r *Responses) write(b []byte, text string) []byte {
+	at, first := r.index(), 0
 	if r.open != "message" {
-		if b, err = r.closeItem(b); err != nil {
-			return b, err
-		}
+		b = r.closeItem(b)
 		r.open = "message"
 		i := r.messageItem()
 		i.Status, i.Content = "in_progress", []content{}
-		at, first := r.index(), 0
-		b, err = r.addAll(b, event{Type: "response.output_item.added", Output: &at, Item: &i},
+		b = r.add(b, event{Type: "response.output_item.added", Output: &at, Item: &i},
 			event{Type: "response.content_part.added", ItemID: i.ID, Output: &at, ContentIndex: &first, Part: &content{Type: "output_text", Annotations: []any{}}})
-		if err != nil {
-			return b, err
-		}
 	}
 	if text == "" {
-		return b, nil
+		return b
 	}
 	r.message += text
-	at, first := r.index(), 0
 	return r.add(b, event{Type: "response.output_text.delta", ItemID: r.itemID("msg_"), Output: &at, ContentIndex: &first, Delta: text, Logprobs: []any{}})
 }
 
 // closeItem ends the item in progress.
-func (r *Responses) closeItem(b []byte) ([]byte, error) {
+func (r *Responses) closeItem(b []byte) []byte {
 	at, first := r.index(), 0
 	switch r.open {
 	case "reasoning":
 		at, i := 0, r.reasoningItem()
-		return r.addAll(b, event{Type: "response.reasoning_summary_text.done", ItemID: i.ID, Output: &at, SummaryIndex: &first, Text: &r.reasoning},
+		return r.add(b, event{Type: "response.reasoning_summary_text.done", ItemID: i.ID, Output: &at, SummaryIndex: &first, Text: &r.reasoning},
 			event{Type: "response.reasoning_summary_part.done", ItemID: i.ID, Output: &at, SummaryIndex: &first, Part: &i.Summary[0]},
 			event{Type: "response.output_item.done", Output: &at, Item: &i})
 	case "message":
 		i := r.messageItem()
-		return r.addAll(b, event{Type: "response.output_text.done", ItemID: i.ID, Output: &at, ContentIndex: &first, Text: &r.message, Logprobs: []any{}},
+		return r.add(b, event{Type: "response.output_text.done", ItemID: i.ID, Output: &at, ContentIndex: &first, Text: &r.message, Logprobs: []any{}},
 			event{Type: "response.content_part.done", ItemID: i.ID, Output: &at, ContentIndex: &first, Part: &i.Content[0]},
 			event{Type: "response.output_item.done", Output: &at, Item: &i})
 	}
-	return b, nil
+	return b
 }
 
 // index returns the position of the message in the output.
@@ -239,7 +216,7 @@ func (r *Responses) messageItem() item {
 }
 
 // Fail implements [dialect.Encoder].
-func (r *Responses) Fail(b []byte, sentence string) ([]byte, error) {
+func (r *Responses) Fail(b []byte, sentence string) []byte {
 	end := r.Response
 	end.Status, end.Error = "failed", &responseError{"server_error", sentence}
 	return r.add(b, event{Type: "response.failed", Response: &end})
