@@ -282,6 +282,38 @@ func TestAISDK(t *testing.T) {
 	}
 }
 
+// A tool that only a page can answer leaves no user without a sentence. After text it is only shown.
+func TestAISDKPageTool(t *testing.T) {
+	const call = `data: {"type":"tool-input-available","toolCallId":"c1","toolName":"locate","input":{}}` + "\n\n" + `data: {"type":"finish"}` + "\n\n"
+	if _, err := told(t.Context(), opened(t, answering(t, inParts, call).URL, inAISDK), hello); err == nil || !strings.Contains(err.Error(), "locate") {
+		t.Errorf("%v", err)
+	}
+	text := `data: {"type":"text-delta","id":"t","delta":"Hi"}` + "\n\n"
+	if _, err := told(t.Context(), opened(t, answering(t, inParts, text+call).URL, inAISDK), hello); err != nil {
+		t.Error(err)
+	}
+}
+
+// A route that writes no start gets its message back, too. An approval of an unknown call asks nothing.
+func TestAISDKWithoutStart(t *testing.T) {
+	s := answering(t, inParts, `data: {"type":"tool-input-available","toolCallId":"c1","toolName":"ask_user","input":{"question":"Which?","options":["Red","Blue"]}}
+
+data: {"type":"tool-approval-request","approvalId":"ap","toolCallId":"none"}
+
+data: {"type":"finish"}
+
+`, `data: [DONE]`+"\n\n")
+	m := opened(t, s.URL, inAISDK)
+	first := ask(t, m, nil, true, wrote("1", "Paint"))
+	if len(first.calls) != 1 {
+		t.Fatalf("%+v", first)
+	}
+	ask(t, m, first.state, false, wrote("1", "Paint"), llm.Message{Role: llm.RoleAssistant, Calls: first.calls, Opaque: first.opaque}, llm.Message{Role: llm.RoleTool, Call: "c1", Text: "Red"})
+	if list, _ := s.got[1]["messages"].([]any); len(list) != 2 || !strings.Contains(string(s.raw[1]), `"output":"Red"`) {
+		t.Errorf("%s", s.raw[1])
+	}
+}
+
 func inAISDK(o *models.Options) { o.Agent.Protocol = models.ProtocolAISDK }
 
 // A tool that the client answers, and an approval, are questions. The next request has the agent's message with the decisions.

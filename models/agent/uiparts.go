@@ -23,10 +23,10 @@ type reply struct {
 
 // message returns the message, or nil if the answer is not one of the AI SDK.
 func (r *reply) message() *uistream.Message {
-	if r.id == "" {
+	if r.id == "" && len(r.parts) == 0 {
 		return nil
 	}
-	return &uistream.Message{ID: r.id, Role: "assistant", Parts: r.parts}
+	return &uistream.Message{ID: cmp.Or(r.id, "reply"), Role: "assistant", Parts: r.parts}
 }
 
 // part returns the part of a call, or nil.
@@ -175,6 +175,10 @@ func (s *stream) toolChunk(c uistream.Chunk) error {
 	case uistream.OutputDenied:
 		s.end(c.CallID, "", "it was denied")
 	case uistream.ApprovalRequest:
+		if p.CallID == "" { // of an unknown call
+			s.alive()
+			return nil
+		}
 		p.State, p.Approval = uistream.ApprovalRequested, &uistream.Approval{ID: c.ApprovalID}
 		s.askOnce(question{ID: c.CallID, Text: c.Reason, Approval: c.ApprovalID, Approve: &llm.Approval{
 			Tool: strings.TrimPrefix(p.Type, "tool-"), Arguments: string(p.Input),
@@ -185,8 +189,10 @@ func (s *stream) toolChunk(c uistream.Chunk) error {
 	return nil
 }
 
-// pending adds the questions of tools that the client answers: calls without an output whose input has a question.
+// pending adds the questions of tools that the client answers: calls without an output whose input has a question. It fails
+// if the answer is nothing but another such tool.
 func (s *stream) pending() error {
+	unanswered := ""
 	for _, p := range s.reply.parts {
 		if p.State != uistream.HasInput {
 			continue
@@ -196,9 +202,13 @@ func (s *stream) pending() error {
 			Options           []string
 		}
 		if json.Unmarshal(p.Input, &in) != nil || in.Question == "" && in.Message == "" {
+			unanswered = p.Type
 			continue
 		}
 		s.askOnce(question{ID: p.CallID, Text: cmp.Or(in.Question, in.Message), Options: in.Options})
+	}
+	if unanswered != "" && !s.said && len(s.asked)+len(s.files)+len(s.board.activities) == 0 {
+		return fmt.Errorf("the agent waits for its tool %q, which only a page can answer", strings.TrimPrefix(unanswered, "tool-"))
 	}
 	return nil
 }
