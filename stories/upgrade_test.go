@@ -159,7 +159,7 @@ func TestOlderVersionOnNewerTables(t *testing.T) {
 	t.Logf("%d questions were asked and answered", total)
 
 	version(knows+2, knows+2)
-	if g, err := parley.Start(t.Context(), r.cfg, parley.Env{}); err == nil || !strings.Contains(err.Error(), "a newer version of the gateway wrote them") {
+	if g, err := parley.Start(t.Context(), r.cfg, parley.Env{}); err == nil || !strings.Contains(err.Error(), "a newer version of the gateway wrote its tables, and at least 0.1.0-rc.1 is needed") {
 		t.Errorf("on tables that it can't use: %v, %v", g, err)
 	}
 }
