@@ -50,7 +50,7 @@ func TestInitToTheFirstAnswer(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(set.Dir, ".env")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf(".env is %v, %v", info, err)
 	}
-	run := command(t, env)
+	run := command(t, nil) // the address is in the configuration
 	run.Dir = set.Dir
 	inputs++
 	g := start(t, run)
@@ -65,6 +65,37 @@ func TestInitToTheFirstAnswer(t *testing.T) {
 	g.wait(t)
 	if inputs > 5 {
 		t.Errorf("%d inputs were needed", inputs)
+	}
+}
+
+// The address of a provider's server is written, whether the environment or an earlier .env names it: a later start can have neither.
+func TestInitWritesAddresses(t *testing.T) {
+	_, _, model := setupServers(t)
+	for name, c := range map[string]struct{ env, dotEnv, answer, want string }{
+		"OpenAI's":           {"OPENAI_BASE_URL=" + model, "", "sk-right-0123456789", "openai: {base_url: \"" + model + "\"}"},
+		"another provider's": {"VLLM_BASE_URL=" + model, "", "vllm key", "vllm: {base_url: \"" + model + "\"}"},
+		"in .env":            {"OTHER=1", "OPENAI_BASE_URL=" + model + "\n", "sk-right-0123456789", "openai: {base_url: \"" + model + "\"}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			set := command(t, []string{c.env}, "init", "--token", "none", "--model", c.answer, "--model-name", "one", "--name", "Ada", "--listen", "127.0.0.1:0")
+			if c.dotEnv != "" {
+				set.Stdin = strings.NewReader("yes\n")
+				if err := os.WriteFile(filepath.Join(set.Dir, ".env"), []byte(c.dotEnv), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			out, code := end(t, set)
+			text, err := os.ReadFile(filepath.Join(set.Dir, "config.yaml"))
+			if code != 0 || err != nil || !strings.Contains(string(text), c.want) || strings.Contains(string(text), "right") {
+				t.Fatalf("it ended with %d: %s\nconfig.yaml: %s, %v", code, out, text, err)
+			}
+			check := command(t, nil, "check")
+			check.Dir = set.Dir
+			if out, code := end(t, check); code != 0 || !strings.Contains(out, model) {
+				t.Errorf("without the variable, the check ends with %d: %s", code, out)
+			}
+		})
 	}
 }
 

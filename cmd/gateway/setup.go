@@ -23,17 +23,21 @@ type setup struct {
 	platform        string // "" is none
 	apiURL          string
 	provider, model string // "" is openai, which is the demo without a key and a server
-	base            string // address of a server of the owner's
+	base            string // address of the provider's server; "" is its own
 	name, system    string
 	env             map[string]string // secrets, by variable
 	link, codeLink  string            // of the bot
 	store           string            // "" is the default
 	report          func(string)      // is called with each success
+	getenv          func(string) (string, bool)
 }
 
 // newSetup returns a setup without answers, for the files to.
 func newSetup(to setupFiles, report func(string)) *setup {
-	s := &setup{env: map[string]string{}, report: report}
+	s := &setup{env: map[string]string{}, report: report, getenv: os.LookupEnv}
+	if getenv, err := config.WithDotEnv(to.env, os.LookupEnv); err == nil {
+		s.getenv = getenv
+	}
 	if to.config == machineConfig {
 		s.store = "sqlite:" + machineStore // from any folder, commands find what the service has
 	}
@@ -59,7 +63,7 @@ func (s *setup) config() string {
 	if s.platform != "" {
 		pairs("connectors:\n  "+s.platform+": {%s}", "token", "${env:"+variableOf(s.platform)+"}", "api_url", literal(s.apiURL))
 	}
-	pairs("providers:\n  openai: {%s}", "base_url", literal(s.base))
+	pairs("providers:\n  "+cmp.Or(s.provider, string(config.ProviderOpenAI))+": {%s}", "base_url", literal(s.base))
 	pairs("models:\n  large: {%s}", "provider", s.provider, "model", literal(s.model))
 	pairs("agent: {%s}", "name", literal(s.name), "system", literal(s.system))
 	pairs("web: {%s}", "listen", literal(s.listen))
@@ -77,14 +81,24 @@ func variableOf(name string) string {
 	return "OPENAI_API_KEY"
 }
 
-// parse reads the configuration as it is now. Of the environment it only takes addresses of servers, so that no other bot and no
-// other key is tried.
+// addressOf returns the address of a provider's server that the environment or the file with secrets names, or "". The configuration
+// gets it: the environment of a later start can differ.
+func (s *setup) addressOf(provider string) string {
+	variable := "OPENAI_BASE_URL"
+	for _, p := range parley.Providers() {
+		if p.Name == provider {
+			variable = p.Address()
+		}
+	}
+	address, _ := s.getenv(variable)
+	return address
+}
+
+// parse reads the configuration as it is now, without the environment, so that no other bot, key and server is tried.
 func (s *setup) parse() (config.Config, error) {
 	return parley.ParseConfig("the answers", []byte(s.config()), ".", func(name string) (string, bool) {
-		if value, ok := s.env[name]; ok || !strings.HasSuffix(name, "_BASE_URL") {
-			return value, ok
-		}
-		return os.LookupEnv(name)
+		value, ok := s.env[name]
+		return value, ok
 	})
 }
 
@@ -238,13 +252,13 @@ func (s *setup) withModel(ctx context.Context, answer, model string) (next setup
 	}
 	if provider, key, ok := strings.Cut(answer, " "); ok {
 		next = s.with(variableOf(provider), strings.TrimSpace(key))
-		next.provider, next.model = provider, model
+		next.provider, next.model, next.base = provider, model, s.addressOf(provider)
 		return next, nil
 	}
 	for _, known := range knownKeys {
 		if strings.HasPrefix(answer, known.prefix) {
 			next = s.with(variableOf(known.provider), answer)
-			next.provider, next.model = known.provider, cmp.Or(model, known.model)
+			next.provider, next.model, next.base = known.provider, cmp.Or(model, known.model), s.addressOf(known.provider)
 			return next, nil
 		}
 	}
@@ -271,7 +285,7 @@ func firstModel(ctx context.Context, base string) (string, error) {
 		Data []struct{ ID string } `json:"data"`
 	}
 	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
-		return "", fmt.Errorf("%s wants a key; set the variable OPENAI_BASE_URL to this address, here and for the gateway, and give the key instead", base)
+		return "", fmt.Errorf("%s wants a key; set the variable OPENAI_BASE_URL to this address, and give the key instead", base)
 	}
 	if err := json.NewDecoder(io.LimitReader(resp.Body, maxModels)).Decode(&list); err != nil || resp.StatusCode != http.StatusOK {
 		return "", fmt.Errorf("%s does not list its models (status %d); check the address, which usually ends with /v1, or name the model", base, resp.StatusCode)

@@ -48,11 +48,17 @@ func (s Section) Format(f fmt.State, verb rune) { fmt.Fprintf(f, fmt.FormatStrin
 var reference = regexp.MustCompile(`^\$\{env:(\w+)`)
 
 // Variable returns the environment variable that the section's secret comes from by default; "" if there is none.
-func (s Section) Variable() string {
+func (s Section) Variable() string { return s.variableOf(s.Secret) }
+
+// Address returns the environment variable that the address of the provider's server comes from by default; "" if there is none.
+func (s Section) Address() string { return s.variableOf("base_url") }
+
+// variableOf returns the environment variable in the default of a key; "" if there is none.
+func (s Section) variableOf(key string) string {
 	fields := reflect.TypeOf(s.Values).Elem()
 	for i := range fields.NumField() {
 		tag := fields.Field(i).Tag
-		if m := reference.FindStringSubmatch(tag.Get("default")); m != nil && tag.Get("yaml") == s.Secret {
+		if m := reference.FindStringSubmatch(tag.Get("default")); m != nil && tag.Get("yaml") == key {
 			return m[1]
 		}
 	}
