@@ -23,6 +23,9 @@ func (b *backupCmd) Run(ctx context.Context, c *cli) error {
 	if b.File == "" {
 		return errors.New("no file given; name a new one for the copy: gateway backup FILE")
 	}
+	if b.File == "-" {
+		return errors.New("a backup can't be written to standard output, because it is opened and checked; name a new file: gateway backup FILE")
+	}
 	made, err := backends.Backup(ctx, cfg.Store.Reveal(), b.File)
 	if err != nil {
 		return fmt.Errorf("back up: %w", err)
@@ -53,7 +56,7 @@ func (r *restoreCmd) Run(ctx context.Context, c *cli) error {
 		}
 		return err
 	}
-	if r.File == "" {
+	if r.File == "" || r.File == "-" {
 		return errors.New("no backup given; restore one with gateway restore FILE, or let schedules continue with gateway restore --confirm")
 	}
 	done, err := parley.Restore(ctx, cfg, r.File, r.Incomplete)

@@ -35,6 +35,11 @@ func TestBackupAndRestore(t *testing.T) {
 	body.Close()
 	run(0, "2 messages", "backup", "copy.db")
 	run(1, "exists already", "backup", "copy.db")
+	run(1, "name a new file", "backup", "-")
+	run(0, `"sections"`, "person", "export", "telegram:123456789", "-o", "-")
+	if _, err := os.Stat(filepath.Join(dir, "-")); err == nil {
+		t.Error("there is a file with the name -")
+	}
 	run(1, "exists already", "backup", "parley.db")
 	run(1, "choose another name", "backup", "parley.db-journal")
 	run(1, "does not exist", "backup", filepath.Join("no", "copy.db"))

@@ -93,7 +93,7 @@ func roomNamed(rooms []chat.ListedRoom, name string) (chat.RoomID, error) {
 // writeTo calls write with a new private file, or with standard output if name is empty, and prints the number of records in the file.
 // After an error there is no file: a part of an export could be taken for all of it.
 func writeTo(name string, write func(io.Writer) (int, error)) error {
-	if name == "" {
+	if name == "" || name == "-" {
 		_, err := write(os.Stdout)
 		return err
 	}

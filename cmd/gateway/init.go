@@ -8,11 +8,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"golang.org/x/term"
 	"rsc.io/qr"
 
+	"parley/internal/daemon"
 	"parley/internal/local"
 )
 
@@ -68,12 +70,43 @@ func (i *initCmd) Run(ctx context.Context, c *cli) error {
 	if err := s.invite(ctx, c); err != nil {
 		return fmt.Errorf("the files are written, but the pairing code can't be made: %w; the gateway's log will show it", err)
 	}
-	start := "gateway"
-	if to.config != defaultFile {
-		start += " --config " + to.config
-	}
-	fmt.Printf("Start the gateway with: %s\n", start)
+	fmt.Printf("Start the gateway with: %s\n", startOf(to.config))
 	return nil
+}
+
+// thisProgram returns the command that was used for this program.
+func thisProgram() string {
+	if strings.Contains(os.Args[0], string(filepath.Separator)+"go-build") {
+		return "go run ./cmd/gateway"
+	}
+	return shellWord(os.Args[0])
+}
+
+// shellWord returns a word as shells take it, quoted if it needs that.
+func shellWord(s string) string {
+	if strings.ContainsAny(s, " '&()") {
+		return `"` + s + `"`
+	}
+	return s
+}
+
+// startOf returns the command that starts the gateway with a configuration; that of the machine is for the service.
+func startOf(file string) string {
+	switch {
+	case file == defaultFile:
+		return thisProgram()
+	case file != machineConfig || runtime.GOOS != "linux":
+		return thisProgram() + " --config " + shellWord(file)
+	case packaged():
+		return "sudo systemctl enable --now " + daemon.Name
+	}
+	return "sudo " + thisProgram() + " service install"
+}
+
+// packaged reports whether a package has installed the service of the machine.
+func packaged() bool {
+	_, err := os.Stat("/usr/lib/systemd/system/" + daemon.Name + ".service")
+	return err == nil
 }
 
 // invite prints how to meet the bot, and how to become its owner.

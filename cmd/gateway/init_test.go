@@ -99,6 +99,49 @@ func TestInitWritesAddresses(t *testing.T) {
 	}
 }
 
+// The command that init prints at its end starts the gateway, from the same folder, however the program was called.
+func TestInitPrintsTheCommandThatWorks(t *testing.T) {
+	for name, c := range map[string]struct{ program, file, want string }{
+		"from an archive":      {"./gateway", "", "./gateway"},
+		"in the path":          {"gateway", "", "gateway"},
+		"another folder":       {"./gateway", "sub dir/shop.yaml", `./gateway --config "sub dir/shop.yaml"`},
+		"a folder with spaces": {"./sub dir/gateway", "", `"./sub dir/gateway"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			set := command(t, nil)
+			if err := os.Mkdir(filepath.Join(set.Dir, "sub dir"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			args := []string{"init", "--token", "none", "--model", "demo", "--name", "Ada", "--listen", "127.0.0.1:0"}
+			if c.file != "" {
+				args = append(args, "--config", c.file)
+			}
+			set.Args = append([]string{c.program}, args...) // as a shell calls it
+			out, code := end(t, set)
+			if code != 0 || !strings.HasSuffix(out, "\nStart the gateway with: "+c.want+"\n") {
+				t.Errorf("it ended with %d: %s", code, out)
+			}
+		})
+	}
+}
+
+// A configuration that was named and is not there is a mistake, with two ways out.
+func TestNoSuchConfiguration(t *testing.T) {
+	c := command(t, nil, "-c", "nope.yaml")
+	c.Args[0] = "./gateway"
+	if out, code := end(t, c); code != 1 || out != "gateway: there is no nope.yaml; name the right file, or make this one with: ./gateway --config nope.yaml init\n" {
+		t.Errorf("it ended with %d: %s", code, out)
+	}
+	c = command(t, nil, "-c", "has.yaml", "check") // a file that it names is another matter
+	if err := os.WriteFile(filepath.Join(c.Dir, "has.yaml"), []byte("agent: {character: nope.yaml}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, code := end(t, c); code != 1 || strings.Contains(out, "init") || !strings.Contains(out, "nope.yaml") {
+		t.Errorf("without the character it ended with %d: %s", code, out)
+	}
+}
+
 // await waits until the bot has written a text.
 func await(t *testing.T, fake *telegramfake.Server, chat telegramfake.Chat, text string) {
 	t.Helper()

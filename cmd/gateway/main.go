@@ -88,6 +88,9 @@ func (c *cli) load() (config.Config, string, error) {
 	}
 	if c.Config != "" {
 		cfg, err := parley.LoadConfig(c.Config, getenv)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("there is no %[1]s; name the right file, or make this one with: %[2]s --config %[3]s init", c.Config, thisProgram(), shellWord(c.Config))
+		}
 		return cfg, c.Config, err
 	}
 	cfg, err := parley.LoadConfig(defaultFile, getenv)

@@ -30,7 +30,7 @@ func announce(g *parley.Gateway, cfg config.Config, page *setupPage) {
 		fmt.Fprintf(os.Stdout, "Visitors reach it at %s\n", site)
 	}
 	if page != nil {
-		fmt.Fprintf(os.Stdout, "Set it up with gateway init, or in a browser on this machine: http://%s/setup?code=%s\n", g.Addr(), page.code)
+		fmt.Fprintf(os.Stdout, "Set it up with %s init, or in a browser on this machine: http://%s/setup?code=%s\n", thisProgram(), g.Addr(), page.code)
 	}
 }
 

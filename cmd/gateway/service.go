@@ -87,11 +87,17 @@ func (i *installCmd) Run(ctx context.Context, s *serviceCmd, c *cli) error {
 	if err != nil {
 		return err
 	}
+	err = usable(u.Program, m.kind)
+	switch {
+	case i.Print && err != nil && !errors.Is(err, fs.ErrNotExist): // for a package, the program needs not be there yet
+		fmt.Fprintf(os.Stderr, "gateway: this unit will not work: %v\n", err)
+	case !i.Print && err != nil:
+		return err
+	case temporary(u.Program):
+		fmt.Fprintf(os.Stderr, "gateway: %s is in a folder for temporary files, so the service loses it; move the program to another folder, and run it from there\n", u.Program)
+	}
 	if i.Print {
 		_, err = fmt.Print(text)
-		return err
-	}
-	if err := usable(u.Program, m.kind); err != nil {
 		return err
 	}
 	if err := m.install(ctx, u, text); err != nil {
@@ -153,12 +159,22 @@ func usable(program string, k daemon.Manager) error {
 	if strings.Contains(program, string(filepath.Separator)+"go-build") {
 		return errors.New("go run deletes this program when it ends; build one with go build ./cmd/gateway, and run ./gateway service install")
 	}
-	for _, hidden := range []string{"/home/", "/root/", "/tmp/", "/var/tmp/", "/run/user/"} {
-		if k == daemon.System && strings.HasPrefix(program, hidden) {
+	for _, hidden := range []string{"/home/", "/root/", "/run/user/"} {
+		if k == daemon.System && (strings.HasPrefix(program, hidden) || temporary(program)) {
 			return fmt.Errorf("the service can't read %s; copy the program first: sudo install %s /usr/local/bin/gateway, and run it from there", program, program)
 		}
 	}
 	return nil
+}
+
+// temporary reports whether a program is in a folder that the system empties.
+func temporary(program string) bool {
+	for _, dir := range []string{"/tmp", "/var/tmp", os.TempDir()} {
+		if strings.HasPrefix(program, filepath.Clean(dir)+string(filepath.Separator)) {
+			return true
+		}
+	}
+	return false
 }
 
 // Run implements the command.

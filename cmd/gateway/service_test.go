@@ -172,3 +172,20 @@ func TestServicePrintsItsUnit(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 }
+
+// A unit that names a program which goes away is printed with a warning, beside it.
+func TestServiceWarnsOfATemporaryProgram(t *testing.T) {
+	for _, kind := range []string{"--system", "--user"} {
+		c := command(t, nil, "service", "install", "--print", kind) // tests build the program in such a folder
+		var warning bytes.Buffer
+		c.Stderr = &warning
+		out, err := c.Output()
+		if err != nil || !strings.Contains(string(out), "ExecStart=") || strings.Count(warning.String(), "\n") != 1 || !strings.Contains(warning.String(), binary) {
+			t.Errorf("%s: %v: %s\nwarning: %s", kind, err, out, &warning)
+		}
+	}
+	c := command(t, nil, "service", "install", "--print", "--system", "--program", "/usr/bin/no-such-program")
+	if out, code := end(t, c); code != 0 || strings.Contains(out, "gateway: ") {
+		t.Errorf("for a package it ends with %d: %s", code, out)
+	}
+}

@@ -3,6 +3,7 @@ package main
 import (
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -30,5 +31,16 @@ func TestLocalServersAreFound(t *testing.T) {
 		if localServers[i].base != want {
 			t.Errorf("%s is looked for at %s; want %s", localServers[i].title, localServers[i].base, want)
 		}
+	}
+}
+
+// The configuration of the machine is for its service, in the way that its program was installed.
+func TestStartOfTheService(t *testing.T) {
+	want := "sudo " + thisProgram() + " service install"
+	if packaged() {
+		want = "sudo systemctl enable --now parley"
+	}
+	if got := startOf(machineConfig); runtime.GOOS == "linux" && got != want {
+		t.Errorf("it is started with %q; want %q", got, want)
 	}
 }

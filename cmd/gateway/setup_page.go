@@ -59,7 +59,7 @@ func (p *setupPage) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	to := filesFor(p.c.file())
-	view := setupView{Form: r.Form, Platforms: botPlatforms(), Exists: to.existing(), Config: to.config, Env: to.env, Start: "gateway"}
+	view := setupView{Form: r.Form, Platforms: botPlatforms(), Exists: to.existing(), Config: to.config, Env: to.env, Start: startOf(to.config)}
 	code := r.Form.Get("code")
 	switch {
 	case subtle.ConstantTimeCompare([]byte(code), []byte(p.code)) != 1:
@@ -108,9 +108,6 @@ func (p *setupPage) save(rw http.ResponseWriter, r *http.Request, to setupFiles,
 		view.Problem = err.Error()
 		p.show(rw, http.StatusUnprocessableEntity, view)
 		return
-	}
-	if to.config != defaultFile {
-		view.Start += " --config " + to.config
 	}
 	view.Done, view.Agent, view.Link = true, "Parley", s.link
 	if s.name != "" {
