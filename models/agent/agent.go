@@ -148,9 +148,8 @@ func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chu
 		m.Run(ctx, req, yield, func(ctx context.Context, _ context.CancelCauseFunc, _ string, req llm.Request, yield func(llm.Chunk) bool) error {
 			j := m.job(req)
 			if j.paused != nil {
-				state, err := json.Marshal(j.kept)
-				if err != nil || !yield(llm.Chunk{Acts: true, State: state}) {
-					return err
+				if !yield(llm.Chunk{Acts: true, State: raw(j.kept)}) {
+					return nil
 				}
 			}
 			err := m.run(ctx, j, yield)
@@ -167,29 +166,29 @@ func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chu
 // again without it: it has not begun a run.
 func (m *Model) run(ctx context.Context, j job, yield func(llm.Chunk) bool) error {
 	res, err := m.post(ctx, j)
-	if r, ok := errors.AsType[*wire.Refusal](err); ok && r.Mentions("protocolversion") && !m.old.Swap(true) {
+	if r, ok := errors.AsType[*wire.Refusal](err); ok && !j.old && r.Mentions("protocolversion") {
+		m.old.Store(true)
+		j.old = true
 		res, err = m.post(ctx, j)
 	}
 	if err != nil {
 		return err
 	}
 	defer res.Body.Close()
-	s := &stream{yield: yield, agent: m.options.Name, runID: j.runID, calls: map[string]*call{}, kept: j.kept}
+	s := &stream{yield: yield, agent: m.options.Name, runID: j.runID, calls: map[string]*call{}, foreign: map[string]bool{}, board: board{}, kept: j.kept}
 	s.kept.Seen = j.seen()
 	return s.response(res)
 }
 
 // post starts a run and returns its response, whose body the caller closes.
 func (m *Model) post(ctx context.Context, j job) (*http.Response, error) {
-	var wanted any = m.chat(j)
-	if m.options.Agent.Protocol != models.ProtocolAISDK {
-		in, err := m.input(j)
-		if err != nil {
-			return nil, err
-		}
-		wanted = in
+	var content any
+	if m.options.Agent.Protocol == models.ProtocolAISDK {
+		content = m.chat(j)
+	} else {
+		content = m.input(j)
 	}
-	body, err := json.Marshal(wanted)
+	body, err := json.Marshal(content)
 	if err != nil {
 		return nil, err
 	}
@@ -210,22 +209,15 @@ func (m *Model) post(ctx context.Context, j job) (*http.Response, error) {
 func (s *stream) response(res *http.Response) error {
 	given := res.Header.Get("Content-Type")
 	media, _, _ := mime.ParseMediaType(given)
-	events := wire.NewEventReader(res.Body, maxEvent)
-	event := s.agui
+	take := s.event
 	if res.Header.Get(uistream.Header) != "" {
-		event = s.uiChunk
+		take = s.uiChunk
 	}
-	take := func() error { return event(bytes.TrimSpace(events.Data)) }
 	switch media {
 	case "text/event-stream":
-		return s.read(events, events.Next, take)
+		return s.read(res.Body, false, take)
 	case "application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines":
-		var line []byte
-		next := func() (ok bool) {
-			line, ok = events.Line()
-			return ok
-		}
-		return s.read(events, next, func() error { return s.line(bytes.TrimSpace(line)) })
+		return s.read(res.Body, true, s.line)
 	}
 	// The response is none of these. If it is a report of an error, that says more than its media type, and some servers
 	// label events as JSON. Otherwise the body is read, within limits, so that the connection can be used again.
@@ -233,17 +225,8 @@ func (s *stream) response(res *http.Response) error {
 		return err
 	}
 	if media == "application/json" {
-		events = wire.NewEventReader(res.Body, maxEvent)
-		return s.read(events, events.Next, take)
+		return s.read(res.Body, false, take)
 	}
-	_, err := io.CopyN(io.Discard, res.Body, wire.MaxRefusal)
-	return errors.Join(fmt.Errorf("the agent answered with %q instead of text/event-stream or application/x-ndjson", cmp.Or(media, given)), unlessEOF(err))
-}
-
-// unlessEOF returns err, or nil for io.EOF.
-func unlessEOF(err error) error {
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
+	_, err := io.Copy(io.Discard, io.LimitReader(res.Body, wire.MaxRefusal))
+	return errors.Join(fmt.Errorf("the agent answered with %q instead of text/event-stream or application/x-ndjson", cmp.Or(media, given)), err)
 }

@@ -12,15 +12,13 @@ import (
 	"parley/models/wire"
 )
 
-// The types of versions before 1.0 that have other names now.
-const (
-	thinkingContent agui.Type = "THINKING_TEXT_MESSAGE_CONTENT"
-)
+// thinkingContent is the name of [agui.ReasoningMessageContent] before 1.0.
+const thinkingContent agui.Type = "THINKING_TEXT_MESSAGE_CONTENT"
 
-// agui handles an event of AG-UI (0.0.x and 1.0). Events without anything to show, including unknown ones, are signs of
+// event handles an event of AG-UI (0.0.x and 1.0). Events without anything to show, including unknown ones, are signs of
 // life, so that the stream does not count as stalled.
-func (s *stream) agui(data []byte) error {
-	if len(data) == 0 || bytes.Equal(data, []byte("[DONE]")) { // other protocols end with [DONE], and some servers add it
+func (s *stream) event(data []byte) error {
+	if bytes.Equal(data, []byte("[DONE]")) { // other protocols end with [DONE], and some servers add it
 		return nil
 	}
 	var e agui.Event
@@ -39,7 +37,7 @@ func (s *stream) agui(data []byte) error {
 	case agui.CallChunk:
 		return s.chunk(e)
 	case agui.CallEnd:
-		s.run(e.CallID)
+		s.running(e.CallID, "")
 	case agui.CallResult:
 		result, files := contentOf(e.Content)
 		s.end(e.CallID, result, "", files...)
@@ -80,7 +78,7 @@ func (s *stream) document(e agui.Event) (err error) {
 	case agui.ActivityDelta:
 		s.board.patch(e.MessageID, e.Patch)
 	}
-	content, shown := s.board.activities[e.MessageID]
+	content, shown := s.board[e.MessageID]
 	if err != nil || !shown || e.MessageID == "" {
 		s.alive()
 		return err
@@ -92,9 +90,6 @@ func (s *stream) document(e agui.Event) (err error) {
 // spoken handles text. Messages that are not the agent's, such as an echo of the question, are not shown.
 func (s *stream) spoken(e agui.Event) {
 	if e.Role != "" && e.Role != "assistant" {
-		if s.foreign == nil {
-			s.foreign = map[string]bool{}
-		}
 		s.foreign[e.MessageID] = true
 	}
 	if s.foreign[e.MessageID] {
@@ -109,10 +104,8 @@ func (s *stream) spoken(e agui.Event) {
 func (s *stream) chunk(e agui.Event) error {
 	if e.CallID != "" {
 		s.piece = e.CallID
-		if s.calls[e.CallID] == nil {
-			if err := s.start(e.CallID, e.CallName); err != nil {
-				return err
-			}
+		if err := s.start(e.CallID, e.CallName); err != nil {
+			return err
 		}
 	}
 	s.parameters(s.piece, plain(e.Delta))

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -84,13 +83,13 @@ func (s *stream) ask() (llm.FinishReason, error) {
 	s.kept.Pause = &pause{Run: s.runID, Questions: s.asked, Reply: s.reply.message()}
 	if slices.ContainsFunc(s.asked, question.typed) {
 		for _, q := range s.asked {
-			s.say("question "+q.ID, q.inWords())
+			s.say("question "+q.ID, strings.Join(append([]string{q.Text}, q.Options...), "\n- "))
 		}
 		return llm.FinishStop, nil
 	}
-	data, err := json.Marshal(s.kept.Pause)
-	if err != nil || len(data) > maxDocument {
-		return "", errors.Join(errors.New("the questions of the agent are too large"), err)
+	data := raw(s.kept.Pause)
+	if len(data) > maxDocument {
+		return "", errors.New("the questions of the agent are too large")
 	}
 	for i, q := range s.asked {
 		a := llm.Ask{ID: q.ID, Question: q.Text, Options: q.Options, Approve: q.Approve}
@@ -100,11 +99,7 @@ func (s *stream) ask() (llm.FinishReason, error) {
 		if !q.Expires.IsZero() {
 			a.Seconds = max(1, int(time.Until(q.Expires).Seconds()))
 		}
-		parameters, err := json.Marshal(a)
-		if err != nil {
-			return "", fmt.Errorf("ask the user: %w", err)
-		}
-		s.give(llm.Chunk{Call: &llm.CallDelta{Index: i, ID: q.ID, Name: llm.AskUser, Parameters: string(parameters)}})
+		s.give(llm.Chunk{Call: &llm.CallDelta{Index: i, ID: q.ID, Name: llm.AskUser, Parameters: string(raw(a))}})
 	}
 	s.give(llm.Chunk{Opaque: &llm.Opaque{Owner: owner, Data: data}})
 	return llm.FinishCalls, nil
@@ -113,17 +108,9 @@ func (s *stream) ask() (llm.FinishReason, error) {
 // owner marks the opaque data of agents. A run that waits belongs to one agent only, so it needs no name.
 const owner = "agent"
 
-// inWords returns the question with its options.
-func (q question) inWords() string {
-	if len(q.Options) == 0 {
-		return q.Text
-	}
-	return q.Text + "\n- " + strings.Join(q.Options, "\n- ")
-}
-
 // answered returns the decision in the result of a call of [llm.AskUser], or in the words of a user.
 func (q question) answered(result string) agui.Resume {
-	decided, value := agui.Resume{InterruptID: q.ID, Status: agui.Resolved}, any(result)
+	value := any(result)
 	chosen := slices.IndexFunc(q.Options, func(o string) bool { return strings.EqualFold(o, strings.TrimSpace(result)) })
 	switch {
 	case q.Approve != nil:
@@ -142,8 +129,7 @@ func (q question) answered(result string) agui.Resume {
 	if field != "" {
 		value = map[string]any{field: value}
 	}
-	decided.Payload, _ = json.Marshal(value) // strings, booleans, and JSON that was read
-	return decided
+	return agui.Resume{InterruptID: q.ID, Status: agui.Resolved, Payload: raw(value)}
 }
 
 // isNumber reports whether a text is a number in JSON.
@@ -197,7 +183,7 @@ func interrupted(i agui.Question, c *call) (q question, err error) {
 	q.readSchema(i.ResponseSchema)
 	reason := strings.ToLower(i.Reason)
 	switch {
-	case i.CallID != "" && (len(q.Options) == 0 || q.yesOrNo()) || len(q.Options) == 0 && strings.Contains(reason, "approv"):
+	case i.CallID != "" && (len(q.Options) == 0 || slices.Equal(q.Options, yesNo)) || len(q.Options) == 0 && strings.Contains(reason, "approv"):
 		q.Approve = &llm.Approval{Tool: reason}
 		if c != nil {
 			q.Approve.Tool = c.name
@@ -212,8 +198,6 @@ var (
 	yesNo       = []string{"Yes", "No"}
 	yesNoValues = []json.RawMessage{json.RawMessage("true"), json.RawMessage("false")}
 )
-
-func (q question) yesOrNo() bool { return slices.Equal(q.Options, yesNo) }
 
 // schema is the part of a JSON schema that choices are read from.
 type schema struct {

@@ -11,10 +11,8 @@ import (
 	"parley/core/text"
 )
 
-// board holds the documents of an answer that patches change: the state of the agent, and its activities by their ids.
-type board struct {
-	activities map[string]json.RawMessage
-}
+// board holds the activities of an answer by their ids.
+type board map[string]json.RawMessage
 
 const (
 	maxDocument   = 256 << 10 // bytes of a document
@@ -26,26 +24,19 @@ const (
 var errDocument = errors.New("the agent sent a patch that does not fit its document")
 
 // set replaces an activity, or keeps an existing one if it must not be replaced.
-func (b *board) set(id string, content json.RawMessage, keep bool) {
-	if b.activities == nil {
-		b.activities = map[string]json.RawMessage{}
+func (b board) set(id string, content json.RawMessage, keep bool) {
+	_, known := b[id]
+	if len(content) <= maxDocument && !(known && keep) && (known || len(b) < maxActivities) {
+		b[id] = content
 	}
-	_, known := b.activities[id]
-	if len(content) > maxDocument || known && keep || !known && len(b.activities) == maxActivities {
-		return
-	}
-	b.activities[id] = content
 }
 
 // patch changes an activity by a JSON Patch. One that does not fit changes nothing: an answer does not fail because of a
 // status.
-func (b *board) patch(id string, patch json.RawMessage) {
-	old, known := b.activities[id]
-	if !known {
-		return
-	}
-	if now, err := patched(old, patch); err == nil {
-		b.activities[id] = now
+func (b board) patch(id string, patch json.RawMessage) {
+	old, known := b[id]
+	if now, err := patched(old, patch); known && err == nil {
+		b[id] = now
 	}
 }
 

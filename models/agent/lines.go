@@ -30,9 +30,6 @@ type line struct {
 
 // line handles a line. Unknown types are signs of life.
 func (s *stream) line(data []byte) error {
-	if len(data) == 0 {
-		return nil
-	}
 	var l line
 	if err := json.Unmarshal(data, &l); err != nil {
 		return fmt.Errorf("the agent sent a line that can't be read: %w", err)
@@ -77,15 +74,8 @@ func (s *stream) line(data []byte) error {
 
 // tool handles the beginning of a call, or its progress if it has begun.
 func (s *stream) tool(l line) error {
-	if s.calls[l.ID] == nil {
-		if err := s.start(l.ID, l.Name); err != nil {
-			return err
-		}
-		if len(l.Arguments) > 0 {
-			s.parameters(l.ID, plain(l.Arguments))
-		}
-		s.run(l.ID)
-	}
-	s.progress(l.ID, l.Status)
-	return nil
+	err := s.start(l.ID, l.Name)
+	s.parameters(l.ID, plain(l.Arguments)) // nothing, if it has begun
+	s.running(l.ID, l.Status)
+	return err
 }

@@ -45,38 +45,36 @@ type job struct {
 	paused    *pause // the run that it continues; nil for a new one
 	decisions []agui.Resume
 	runID     string
+	old       bool // the agent refuses the version of the protocol
 }
 
 // job returns the request r with its session. A request without one is a thread of its own.
 func (m *Model) job(r llm.Request) job {
-	j := job{Request: r, session: llm.Session{Thread: rand.Text(), New: true, Run: rand.Text()}}
+	j := job{Request: r, old: m.old.Load(), session: llm.Session{Thread: rand.Text(), New: true, Run: rand.Text()}}
 	if r.Session != nil {
 		j.session = *r.Session
 		_ = json.Unmarshal(r.Session.State, &j.kept) // unreadable: begin again
 	}
 	j.runID = j.session.Run
+	questions := map[string]bool{} // by the ids of their calls
 	for _, t := range r.Messages {
-		if t.Opaque.Of(owner) != nil {
-			j.runID += "-next" // each part of an answer is a run of its own
+		if t.Opaque.Of(owner) == nil {
+			continue
+		}
+		j.runID += "-next" // each part of an answer is a run of its own
+		for _, c := range t.Calls {
+			questions[c.ID] = true
 		}
 	}
 	j.paused, j.decisions = decide(r.Messages, j.kept.Pause, j.session.User.Name)
 	j.kept.Pause = nil
 	j.Messages = slices.DeleteFunc(slices.Clone(r.Messages), func(t llm.Message) bool { // the questions are no calls of the conversation
-		asked := t.Role == llm.RoleAssistant && t.Opaque.Of(owner) != nil
-		return asked && t.Text == "" || t.Role == llm.RoleTool && isAnswer(r.Messages, t.Call)
+		return t.Role == llm.RoleAssistant && t.Opaque.Of(owner) != nil && t.Text == "" || t.Role == llm.RoleTool && questions[t.Call]
 	})
 	if m.options.Agent.History == models.HistoryLast {
 		j.Messages = j.unseen()
 	}
 	return j
-}
-
-// isAnswer reports whether a result is one of a question.
-func isAnswer(all []llm.Message, call string) bool {
-	return slices.ContainsFunc(all, func(t llm.Message) bool {
-		return t.Opaque.Of(owner) != nil && slices.ContainsFunc(t.Calls, func(c llm.ToolCall) bool { return c.ID == call })
-	})
 }
 
 // unseen returns the messages that the agent has not received yet. It has its own last answer.
@@ -135,11 +133,12 @@ func (m *Model) forwarded(j job) forwarded {
 }
 
 // input returns j as the body of a request of AG-UI.
-func (m *Model) input(j job) (agui.Input, error) {
+func (m *Model) input(j job) agui.Input {
 	in := agui.Input{
-		ThreadID: j.session.Thread, RunID: j.runID, State: j.kept.State, Messages: []agui.Message{}, Tools: []agui.Tool{}, Context: []agui.Note{}, Resume: j.decisions,
+		ThreadID: j.session.Thread, RunID: j.runID, State: j.kept.State, Messages: []agui.Message{}, Tools: []agui.Tool{}, Context: []agui.Note{},
+		Forwarded: raw(m.forwarded(j)), Resume: j.decisions,
 	}
-	if !m.old.Load() {
+	if !j.old {
 		in.ProtocolVersion = agui.Version
 	}
 	if len(in.State) == 0 {
@@ -153,28 +152,26 @@ func (m *Model) input(j job) (agui.Input, error) {
 		in.Messages = append(in.Messages, w)
 	}
 	if j.System != "" && (m.options.Agent.History != models.HistoryLast || j.session.New || j.kept.Seen == "") {
-		add("system", agui.Message{Role: "system", Content: quoted(j.System)})
+		add("system", agui.Message{Role: "system", Content: raw(j.System)})
 	}
 	for _, t := range j.Messages {
 		switch id := j.messageID(t); {
 		case t.Context:
 			in.Context = append(in.Context, agui.Note{Description: contextNote, Value: t.Text})
 		case t.Role == llm.RoleTool:
-			add(id, agui.Message{Role: "tool", Content: quoted(t.Text), CallID: t.Call})
+			add(id, agui.Message{Role: "tool", Content: raw(t.Text), CallID: t.Call})
 		case t.Role == llm.RoleAssistant:
 			add(id, assistant(t))
 		default:
 			add(id, agui.Message{Role: "user", Content: userContent(t)})
 		}
 	}
-	var err error
-	in.Forwarded, err = json.Marshal(m.forwarded(j))
-	return in, err
+	return in
 }
 
-// quoted returns s as JSON.
-func quoted(s string) json.RawMessage {
-	data, _ := json.Marshal(s) // never fails for a string
+// raw returns v as JSON: strings, numbers, and JSON that was read.
+func raw(v any) json.RawMessage {
+	data, _ := json.Marshal(v) // never fails for these
 	return data
 }
 
@@ -182,7 +179,7 @@ func quoted(s string) json.RawMessage {
 func assistant(t llm.Message) agui.Message {
 	w := agui.Message{Role: "assistant"}
 	if t.Text != "" {
-		w.Content = quoted(t.Text)
+		w.Content = raw(t.Text)
 	}
 	if t.Opaque.Of(owner) != nil {
 		return w
@@ -200,7 +197,7 @@ func assistant(t llm.Message) agui.Message {
 // userContent returns the text of a message, or a list of parts if it has files.
 func userContent(t llm.Message) json.RawMessage {
 	if len(t.Images)+len(t.Files) == 0 {
-		return quoted(t.Text)
+		return raw(t.Text)
 	}
 	var parts []agui.Part
 	if t.Text != "" {
@@ -212,12 +209,11 @@ func userContent(t llm.Message) json.RawMessage {
 			part.Type = kind
 		}
 		if f.Name != "" {
-			part.Metadata, _ = json.Marshal(map[string]string{"filename": f.Name}) // never fails for strings
+			part.Metadata = raw(map[string]string{"filename": f.Name})
 		}
 		parts = append(parts, part)
 	}
-	data, _ := json.Marshal(parts) // strings only
-	return data
+	return raw(parts)
 }
 
 // chatRequest is the body of a request to a route of the AI SDK, with the fields that routes ignore by default.

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -421,4 +422,33 @@ func TestOldAgent(t *testing.T) {
 	if asked != 3 {
 		t.Errorf("%d requests", asked)
 	}
+}
+
+// Each of several requests at once is sent again without the version.
+func TestOldAgentConcurrently(t *testing.T) {
+	const requests = 4
+	var all sync.WaitGroup
+	all.Add(requests)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		data, _ := io.ReadAll(r.Body) // it is whole, or has no version
+		if strings.Contains(string(data), "protocolVersion") {
+			all.Done()
+			all.Wait()
+			http.Error(w, `{"detail":"protocolVersion: extra fields are not permitted"}`, http.StatusUnprocessableEntity)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, events(started, spoke, finished))
+	}))
+	defer s.Close()
+	m := opened(t, s.URL)
+	var answers sync.WaitGroup
+	for range requests {
+		answers.Go(func() {
+			if got, err := told(t.Context(), m, hello); err != nil || len(got) != 2 {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
+	}
+	answers.Wait()
 }

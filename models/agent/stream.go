@@ -1,11 +1,13 @@
 package agent
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"parley/core/llm"
@@ -29,7 +31,6 @@ type stream struct {
 	open    []string // ids of calls, in the order of their beginnings
 	piece   string   // the call of the newest TOOL_CALL_CHUNK
 	last    string   // the agent's text in the newest snapshot
-	event   string   // the id of the newest server-sent event
 	files   []llm.File
 	fleeing []string // ids of statuses that are removed at the end
 	usage   *llm.Usage
@@ -51,25 +52,34 @@ const (
 	maxText  = 256 << 10 // bytes of text in one answer: more than a hundred messages in a chat
 )
 
-// read handles what next finds with take, until the answer is complete.
-func (s *stream) read(e *wire.EventReader, next func() bool, take func() error) error {
-	for !s.done && next() {
-		if e.ID != "" && e.ID == s.event { // sent twice
+// read handles each event of body with take, or each of its lines, until the answer is complete.
+func (s *stream) read(body io.Reader, lines bool, take func(data []byte) error) error {
+	e := wire.NewEventReader(body, maxEvent)
+	next, newest := e.Line, ""
+	if !lines {
+		next = func() (data []byte, ok bool) {
+			ok = e.Next()
+			return e.Data, ok
+		}
+	}
+	for !s.done {
+		data, ok := next()
+		data = bytes.TrimSpace(data)
+		switch {
+		case !ok && e.Err != nil:
+			return fmt.Errorf("%w: %w", wire.ErrCut, e.Err)
+		case !ok:
+			return wire.ErrCut
+		case len(data) == 0, e.ID != "" && e.ID == newest: // sent twice
 			continue
 		}
-		s.event = e.ID
-		if err := take(); err != nil || s.left {
+		newest = e.ID
+		if err := take(data); err != nil || s.left {
 			return err
 		}
 		if s.length > maxText {
 			return errLongText
 		}
-	}
-	switch {
-	case !s.done && e.Err != nil:
-		return fmt.Errorf("%w: %w", wire.ErrCut, e.Err)
-	case !s.done:
-		return wire.ErrCut
 	}
 	return s.conclude()
 }
@@ -90,11 +100,7 @@ func (s *stream) conclude() error {
 	if err != nil {
 		return err
 	}
-	state, err := json.Marshal(s.kept)
-	if err != nil {
-		return fmt.Errorf("keep the state of the agent: %w", err)
-	}
-	s.give(llm.Chunk{State: state, Usage: s.usage})
+	s.give(llm.Chunk{State: raw(s.kept), Usage: s.usage})
 	s.give(llm.Chunk{Finish: finish})
 	return nil
 }
@@ -191,24 +197,14 @@ func (s *stream) parameters(id, piece string) {
 	s.give(llm.Chunk{Remote: &llm.RemoteCall{ID: id, Parameters: piece}})
 }
 
-// run marks the parameters of a call as complete.
-func (s *stream) run(id string) {
+// running marks the parameters of a call as complete, and shows its progress.
+func (s *stream) running(id, short string) {
 	c := s.calls[id]
-	if c == nil || c.running || c.ended {
+	if c == nil || c.ended || c.running && short == "" {
 		s.alive()
 		return
 	}
 	c.running = true
-	s.give(llm.Chunk{Remote: &llm.RemoteCall{ID: id, Running: true}})
-}
-
-// progress shows the progress of a running call.
-func (s *stream) progress(id, short string) {
-	if c := s.calls[id]; c == nil || c.ended || short == "" {
-		s.alive()
-		return
-	}
-	s.calls[id].running = true
 	s.give(llm.Chunk{Remote: &llm.RemoteCall{ID: id, Running: true, Short: short}})
 }
 

@@ -29,12 +29,17 @@ func (r *reply) message() *uistream.Message {
 	return &uistream.Message{ID: cmp.Or(r.id, "reply"), Role: "assistant", Parts: r.parts}
 }
 
-// part returns the part of a call, or nil.
-func (r *reply) part(call string) *uistream.Part {
-	if i := slices.IndexFunc(r.parts, func(p uistream.Part) bool { return p.CallID == call && call != "" }); i >= 0 {
+// part returns the part of a call. With the name of its tool, a new call is added; otherwise the part is not of the message.
+func (r *reply) part(call, tool string) *uistream.Part {
+	i := slices.IndexFunc(r.parts, func(p uistream.Part) bool { return p.CallID == call && call != "" })
+	switch {
+	case i >= 0:
 		return &r.parts[i]
+	case tool == "" || len(r.parts) >= maxCalls:
+		return &uistream.Part{}
 	}
-	return nil
+	r.parts = append(r.parts, uistream.Part{Type: "tool-" + tool, CallID: call})
+	return &r.parts[len(r.parts)-1]
 }
 
 // say adds text.
@@ -47,9 +52,6 @@ func (r *reply) say(txt string) {
 
 // uiChunk handles a chunk of the AI SDK's UI message stream. Unknown types are signs of life.
 func (s *stream) uiChunk(data []byte) error {
-	if len(data) == 0 {
-		return nil
-	}
 	if bytes.Equal(data, []byte("[DONE]")) { // some routes write no finish
 		s.done = true
 		return s.pending()
@@ -88,7 +90,7 @@ func (s *stream) messageChunk(c uistream.Chunk) error {
 	case uistream.File:
 		return s.linked(c)
 	case uistream.Error:
-		return reported(failure(c.ErrorText))
+		return reported(raw(map[string]string{"message": c.ErrorText}))
 	case uistream.Abort:
 		return errors.New("the agent aborted its answer")
 	case uistream.Finish:
@@ -98,12 +100,6 @@ func (s *stream) messageChunk(c uistream.Chunk) error {
 		s.alive()
 	}
 	return nil
-}
-
-// failure returns the report of an error for [reported].
-func failure(message string) []byte {
-	data, _ := json.Marshal(map[string]string{"message": message}) // never fails for strings
-	return data
 }
 
 // linked shows a file: its content, or a link to it.
@@ -125,7 +121,7 @@ func (s *stream) linked(c uistream.Chunk) error {
 func (s *stream) data(c uistream.Chunk) {
 	line := activityText(c.Data)
 	id := string(c.Type) + "/" + c.ID
-	if c.ID == "" && !c.Transient || line == "" && s.board.activities[id] == nil {
+	if c.ID == "" && !c.Transient || line == "" && s.board[id] == nil {
 		s.alive()
 		return
 	}
@@ -138,13 +134,7 @@ func (s *stream) data(c uistream.Chunk) {
 
 // toolChunk handles the calls of tools.
 func (s *stream) toolChunk(c uistream.Chunk) error {
-	if s.reply.part(c.CallID) == nil && c.ToolName != "" && len(s.reply.parts) < maxCalls {
-		s.reply.parts = append(s.reply.parts, uistream.Part{Type: "tool-" + c.ToolName, CallID: c.CallID})
-	}
-	p := s.reply.part(c.CallID)
-	if p == nil {
-		p = &uistream.Part{}
-	}
+	p := s.reply.part(c.CallID, c.ToolName)
 	switch c.Type {
 	case uistream.InputStart:
 		return s.start(c.CallID, c.ToolName)
@@ -152,22 +142,20 @@ func (s *stream) toolChunk(c uistream.Chunk) error {
 		p.State = uistream.InputStreaming
 		s.parameters(c.CallID, c.InputDelta)
 	case uistream.InputAvailable:
-		if s.calls[c.CallID] == nil {
-			if err := s.start(c.CallID, c.ToolName); err != nil {
-				return err
-			}
+		if err := s.start(c.CallID, c.ToolName); err != nil {
+			return err
 		}
 		if p.State == "" {
 			s.parameters(c.CallID, string(c.Input))
 		}
 		p.Input, p.State = c.Input, uistream.HasInput
-		s.run(c.CallID)
+		s.running(c.CallID, "")
 	case uistream.InputError, uistream.OutputError:
 		p.State, p.ErrorText = uistream.HasError, c.ErrorText
 		s.end(c.CallID, "", cmp.Or(c.ErrorText, "it failed"))
 	case uistream.OutputAvailable:
 		if c.Preliminary {
-			s.progress(c.CallID, cmp.Or(activityText(c.Output), text.OneLine(string(c.Output), maxLine)))
+			s.running(c.CallID, cmp.Or(activityText(c.Output), text.OneLine(string(c.Output), maxLine)))
 			return nil
 		}
 		p.State, p.Output = uistream.HasOutput, c.Output
@@ -207,7 +195,7 @@ func (s *stream) pending() error {
 		}
 		s.askOnce(question{ID: p.CallID, Text: cmp.Or(in.Question, in.Message), Options: in.Options})
 	}
-	if unanswered != "" && !s.said && len(s.asked)+len(s.files)+len(s.board.activities) == 0 {
+	if unanswered != "" && !s.said && len(s.asked)+len(s.files)+len(s.board) == 0 {
 		return fmt.Errorf("the agent waits for its tool %q, which only a page can answer", strings.TrimPrefix(unanswered, "tool-"))
 	}
 	return nil
@@ -223,9 +211,8 @@ func (p *pause) decided(decisions []agui.Resume) uistream.Message {
 	m.Parts = slices.Clone(m.Parts)
 	r := reply{parts: m.Parts}
 	for i, d := range decisions {
-		part, resolved := r.part(d.InterruptID), d.Status == agui.Resolved
+		part, resolved := r.part(d.InterruptID, ""), d.Status == agui.Resolved
 		switch {
-		case part == nil:
 		case p.Questions[i].Approval != "":
 			var said struct{ Approved bool }
 			_ = json.Unmarshal(d.Payload, &said) // not approved
