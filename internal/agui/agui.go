@@ -13,14 +13,11 @@ const Version = "1.0"
 // Type is the type of an [Event].
 type Type string
 
-// The types. Those marked 1.0 are fatal to clients of 0.0.x.
+// The types that are served or read here. Clients of 0.0.x fail at types that only 1.0 has.
 const (
 	RunStarted  Type = "RUN_STARTED"
 	RunFinished Type = "RUN_FINISHED"
 	RunError    Type = "RUN_ERROR"
-
-	StepStarted  Type = "STEP_STARTED"
-	StepFinished Type = "STEP_FINISHED"
 
 	TextStart   Type = "TEXT_MESSAGE_START"
 	TextContent Type = "TEXT_MESSAGE_CONTENT"
@@ -45,13 +42,6 @@ const (
 	MessagesSnapshot Type = "MESSAGES_SNAPSHOT"
 	ActivitySnapshot Type = "ACTIVITY_SNAPSHOT"
 	ActivityDelta    Type = "ACTIVITY_DELTA"
-
-	Raw    Type = "RAW"
-	Custom Type = "CUSTOM"
-
-	SubagentStarted  Type = "SUBAGENT_STARTED"  // 1.0
-	SubagentFinished Type = "SUBAGENT_FINISHED" // 1.0
-	SubagentError    Type = "SUBAGENT_ERROR"    // 1.0
 )
 
 // Event is any event: it has the fields of all types. The comment of a field names the types that have it.
@@ -65,16 +55,14 @@ type Event struct {
 	Usage           []Usage  `json:"usage,omitempty"`           // RUN_FINISHED, RUN_ERROR
 	Message         string   `json:"message,omitempty"`         // RUN_ERROR
 	Code            string   `json:"code,omitempty"`            // RUN_ERROR
-	StepName        string   `json:"stepName,omitempty"`        // STEP_*
 
 	MessageID string `json:"messageId,omitempty"` // TEXT_*, REASONING_*, ACTIVITY_*, TOOL_CALL_RESULT
 	Role      string `json:"role,omitempty"`      // TEXT_MESSAGE_START, REASONING_MESSAGE_START ("reasoning"), TOOL_CALL_RESULT ("tool")
 	// Delta is the next piece: a JSON string in TEXT_*, REASONING_* and TOOL_CALL_ARGS, a JSON Patch in STATE_DELTA.
 	Delta json.RawMessage `json:"delta,omitempty"`
 
-	CallID   string `json:"toolCallId,omitempty"`      // TOOL_CALL_*
-	CallName string `json:"toolCallName,omitempty"`    // TOOL_CALL_START, TOOL_CALL_CHUNK
-	Parent   string `json:"parentMessageId,omitempty"` // TOOL_CALL_START, TOOL_CALL_CHUNK
+	CallID   string `json:"toolCallId,omitempty"`   // TOOL_CALL_*
+	CallName string `json:"toolCallName,omitempty"` // TOOL_CALL_START, TOOL_CALL_CHUNK
 	// Content is a string or a list of parts in TOOL_CALL_RESULT, and an object in ACTIVITY_SNAPSHOT.
 	Content json.RawMessage `json:"content,omitempty"`
 
@@ -83,8 +71,6 @@ type Event struct {
 	Patch        json.RawMessage `json:"patch,omitempty"`        // ACTIVITY_DELTA: a JSON Patch of its content
 	Snapshot     json.RawMessage `json:"snapshot,omitempty"`     // STATE_SNAPSHOT
 	Messages     []Message       `json:"messages,omitempty"`     // MESSAGES_SNAPSHOT
-	Name         string          `json:"name,omitempty"`         // CUSTOM, SUBAGENT_STARTED; of the author in TEXT_MESSAGE_START
-	Value        json.RawMessage `json:"value,omitempty"`        // CUSTOM
 }
 
 // The types of an [Outcome].
@@ -109,7 +95,6 @@ type Question struct {
 	CallID         string          `json:"toolCallId,omitempty"`
 	ResponseSchema json.RawMessage `json:"responseSchema,omitempty"` // the JSON schema of the payload
 	ExpiresAt      string          `json:"expiresAt,omitempty"`      // RFC 3339
-	Metadata       json.RawMessage `json:"metadata,omitempty"`
 }
 
 // Usage is the number of tokens of one model.

@@ -16,17 +16,16 @@ const (
 // Type is the type of a [Chunk].
 type Type string
 
-// The types. Those marked 6 or 7 are fatal to clients of earlier major versions. Types that begin with [DataPrefix] are
+// The types that are served or read here. Those marked 6 or 7 are fatal to clients of earlier major versions. Types that begin with [DataPrefix] are
 // the application's own.
 const (
-	Start           Type = "start"
-	Finish          Type = "finish"
-	Error           Type = "error"
-	Abort           Type = "abort"
-	StartStep       Type = "start-step"
-	FinishStep      Type = "finish-step"
-	ResetStep       Type = "reset-step" // 7: the parts of the step are removed
-	MessageMetadata Type = "message-metadata"
+	Start      Type = "start"
+	Finish     Type = "finish"
+	Error      Type = "error"
+	Abort      Type = "abort"
+	StartStep  Type = "start-step"
+	FinishStep Type = "finish-step"
+	ResetStep  Type = "reset-step" // 7: the parts of the step are removed
 
 	TextStart      Type = "text-start"
 	TextDelta      Type = "text-delta"
@@ -41,13 +40,10 @@ const (
 	InputError      Type = "tool-input-error"
 	OutputAvailable Type = "tool-output-available"
 	OutputError     Type = "tool-output-error"
-	OutputDenied    Type = "tool-output-denied"     // 6
-	ApprovalRequest Type = "tool-approval-request"  // 6
-	ApprovalAnswer  Type = "tool-approval-response" // 7
+	OutputDenied    Type = "tool-output-denied"    // 6
+	ApprovalRequest Type = "tool-approval-request" // 6
 
-	SourceURL      Type = "source-url"
-	SourceDocument Type = "source-document"
-	File           Type = "file"
+	File Type = "file"
 
 	DataPrefix = "data-" // as in data-status
 )
@@ -57,15 +53,13 @@ type Chunk struct {
 	Type Type   `json:"type"`
 	ID   string `json:"id,omitempty"` // text-*, reasoning-*; optional in data-*, where the same type and id replace the part
 
-	MessageID string          `json:"messageId,omitempty"`       // start
-	Metadata  json.RawMessage `json:"messageMetadata,omitempty"` // start, finish, message-metadata
-	Finish    FinishReason    `json:"finishReason,omitempty"`    // finish
-	Reason    string          `json:"reason,omitempty"`          // abort, tool-approval-*
-	Delta     string          `json:"delta,omitempty"`           // text-delta, reasoning-delta
+	MessageID string `json:"messageId,omitempty"`    // start
+	Finish    string `json:"finishReason,omitempty"` // finish
+	Reason    string `json:"reason,omitempty"`       // abort, tool-approval-*
+	Delta     string `json:"delta,omitempty"`        // text-delta, reasoning-delta
 
 	CallID      string          `json:"toolCallId,omitempty"` // tool-*
 	ToolName    string          `json:"toolName,omitempty"`   // tool-input-start, tool-input-available, tool-input-error
-	Title       string          `json:"title,omitempty"`      // tool-input-*, source-*
 	Dynamic     bool            `json:"dynamic,omitempty"`    // tool-*: the client has no type for the tool
 	Preliminary bool            `json:"preliminary,omitempty"`
 	InputDelta  string          `json:"inputTextDelta,omitempty"` // tool-input-delta
@@ -73,9 +67,7 @@ type Chunk struct {
 	Output      json.RawMessage `json:"output,omitempty"`         // tool-output-available
 	ErrorText   string          `json:"errorText,omitempty"`      // error, tool-input-error, tool-output-error
 	ApprovalID  string          `json:"approvalId,omitempty"`     // tool-approval-*
-	Approved    *bool           `json:"approved,omitempty"`       // tool-approval-response
 
-	SourceID  string          `json:"sourceId,omitempty"`  // source-*
 	URL       string          `json:"url,omitempty"`       // source-url, file; https: or data:
 	MediaType string          `json:"mediaType,omitempty"` // file, source-document
 	FileName  string          `json:"filename,omitempty"`  // source-document
@@ -83,18 +75,8 @@ type Chunk struct {
 	Transient bool            `json:"transient,omitempty"` // data-*: not kept in the message
 }
 
-// FinishReason is the reason why an answer ended.
-type FinishReason string
-
-// The reasons that every version accepts.
-const (
-	FinishStop   FinishReason = "stop"
-	FinishLength FinishReason = "length"
-	FinishFilter FinishReason = "content-filter"
-	FinishCalls  FinishReason = "tool-calls"
-	FinishError  FinishReason = "error"
-	FinishOther  FinishReason = "other"
-)
+// FinishStop is the reason of a complete answer.
+const FinishStop = "stop"
 
 // The triggers of a [Request].
 const (
@@ -104,19 +86,17 @@ const (
 
 // Request is the body of POST /api/chat. Apps that send only the newest message have Message instead of Messages.
 type Request struct {
-	ID        string    `json:"id"`
-	Messages  []Message `json:"messages,omitempty"`
-	Message   *Message  `json:"message,omitempty"`
-	Trigger   string    `json:"trigger,omitempty"`
-	MessageID string    `json:"messageId,omitempty"` // of the answer that is generated again
+	ID       string    `json:"id"`
+	Messages []Message `json:"messages,omitempty"`
+	Message  *Message  `json:"message,omitempty"`
+	Trigger  string    `json:"trigger,omitempty"`
 }
 
 // Message is a message of a chat: UIMessage.
 type Message struct {
-	ID       string          `json:"id"`
-	Role     string          `json:"role"` // system, user, assistant
-	Parts    []Part          `json:"parts"`
-	Metadata json.RawMessage `json:"metadata,omitempty"`
+	ID    string `json:"id"`
+	Role  string `json:"role"` // system, user, assistant
+	Parts []Part `json:"parts"`
 }
 
 // The states of a tool [Part].
@@ -133,7 +113,6 @@ const (
 // data-<name>.
 type Part struct {
 	Type string `json:"type"`
-	ID   string `json:"id,omitempty"` // data-*
 
 	Text  string `json:"text,omitempty"`
 	State string `json:"state,omitempty"` // of text and reasoning: streaming or done; of a tool: see above
@@ -141,8 +120,6 @@ type Part struct {
 	URL       string `json:"url,omitempty"`
 	MediaType string `json:"mediaType,omitempty"`
 	FileName  string `json:"filename,omitempty"`
-	SourceID  string `json:"sourceId,omitempty"`
-	Title     string `json:"title,omitempty"`
 
 	CallID    string          `json:"toolCallId,omitempty"`
 	ToolName  string          `json:"toolName,omitempty"` // of dynamic-tool
@@ -150,12 +127,10 @@ type Part struct {
 	Output    json.RawMessage `json:"output,omitempty"`
 	ErrorText string          `json:"errorText,omitempty"`
 	Approval  *Approval       `json:"approval,omitempty"`
-	Data      json.RawMessage `json:"data,omitempty"`
 }
 
 // Approval is the decision about a tool call, or the request for one while Approved is nil.
 type Approval struct {
 	ID       string `json:"id"`
 	Approved *bool  `json:"approved,omitempty"`
-	Reason   string `json:"reason,omitempty"`
 }
