@@ -27,11 +27,11 @@ type (
 		Summary string `json:"summary,omitempty"`
 	}
 	tool struct {
-		Type        string         `json:"type"`
-		Name        string         `json:"name"`
-		Description string         `json:"description"`
-		Parameters  map[string]any `json:"parameters"`
-		Strict      *bool          `json:"strict,omitempty"`
+		Type        string          `json:"type"`
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		Parameters  json.RawMessage `json:"parameters"`
+		Strict      *bool           `json:"strict,omitempty"`
 	}
 	message struct {
 		Role    string `json:"role"`

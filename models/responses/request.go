@@ -2,6 +2,7 @@ package responses
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"parley/core/llm"
@@ -33,19 +34,13 @@ func (m *Model) request(name string, req llm.Request, previous string, n wire.Na
 		r.Reasoning.Summary = "auto"
 	}
 	for _, t := range req.Tools {
-		f := tool{Type: "function", Name: n.Wire(t.Name), Description: t.Description, Parameters: schema(t.Parameters)}
+		f := tool{Type: "function", Name: n.Wire(t.Name), Description: t.Description, Parameters: t.Parameters}
 		if m.Sends("strict") {
 			f.Strict = &no // strict mode accepts only a part of JSON schema
 		}
 		r.Tools = append(r.Tools, f)
 	}
 	return r
-}
-
-// schema reads a tool's parameters, which [wire.Schema] has made.
-func schema(raw json.RawMessage) (parameters map[string]any) {
-	_ = json.Unmarshal(raw, &parameters) // it is valid
-	return parameters
 }
 
 // history writes the messages of a conversation as items.
@@ -86,23 +81,20 @@ func (m *Model) assistant(t llm.Message, n wire.Names) (list []any) {
 	_ = json.Unmarshal(t.Opaque.Of(m.String()), &were) // nil
 	calls := t.Calls
 	if !fits(were, t) {
-		for _, i := range were {
-			if i.Kind == "reasoning" {
-				list = append(list, i.reasoning())
-			}
+		were = slices.DeleteFunc(were, func(i item) bool { return i.Kind != "reasoning" })
+		were = append(were, item{Kind: "message", Text: t.Text})
+		for range calls {
+			were = append(were, item{Kind: "function_call"})
 		}
-		list = append(list, said(t.Text, "")...)
-		for _, c := range calls {
-			list = append(list, calling(c, n))
-		}
-		return list
 	}
 	for _, i := range were {
 		switch i.Kind {
 		case "reasoning":
-			list = append(list, i.reasoning())
+			list = append(list, reasoningItem{i.Kind, i.ID, i.Summary, i.Encrypted})
 		case "message":
-			list = append(list, said(i.Text, i.Phase)...)
+			if strings.TrimSpace(i.Text) != "" { // the API refuses an empty one
+				list = append(list, message{Type: "message", Role: "assistant", Content: i.Text, Phase: i.Phase})
+			}
 		default:
 			list, calls = append(list, calling(calls[0], n)), calls[1:]
 		}
@@ -121,19 +113,6 @@ func fits(were []item, t llm.Message) bool {
 		}
 	}
 	return len(were) > 0 && calls == len(t.Calls) && strings.TrimSpace(said) == strings.TrimSpace(t.Text)
-}
-
-// reasoning writes a reasoning item with its fields as they came.
-func (i item) reasoning() reasoningItem {
-	return reasoningItem{"reasoning", i.ID, i.Summary, i.Encrypted}
-}
-
-// said writes a text of the assistant, or nothing if it is empty, which the API refuses. phase is sent back as it came.
-func said(text, phase string) []any {
-	if strings.TrimSpace(text) == "" {
-		return nil
-	}
-	return []any{message{Type: "message", Role: "assistant", Content: text, Phase: phase}}
 }
 
 // calling writes a call. Parameters that are no JSON, as of an answer that broke off, become an empty object: the API
