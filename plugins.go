@@ -34,6 +34,7 @@ func equal(a, b inputs) bool { return reflect.DeepEqual(a, b) }
 type madePlugin struct {
 	action.Plugin
 	from inputs
+	same bool // as in the earlier configuration
 }
 
 // pluginBuilder collects the plugins of a configuration. It takes those that stay the same from an earlier one.
@@ -48,27 +49,25 @@ type pluginBuilder struct {
 func (b *pluginBuilder) add(name string, from inputs, build func() (action.Plugin, error)) {
 	i := slices.IndexFunc(b.before, func(m madePlugin) bool { return m.Name == name })
 	if i >= 0 && equal(b.before[i].from, from) {
-		b.all = append(b.all, b.before[i])
+		b.all = append(b.all, madePlugin{b.before[i].Plugin, from, true})
 		return
 	}
 	p, err := build()
 	if err != nil && b.err == nil {
 		b.err = err
 	}
-	b.all = append(b.all, madePlugin{p, from})
+	b.all = append(b.all, madePlugin{Plugin: p, from: from})
 }
 
 // same reports whether a plugin is one of the earlier configuration.
 func (b *pluginBuilder) same(name string) bool {
-	named := func(m madePlugin) bool { return m.Name == name }
-	i, k := slices.IndexFunc(b.before, named), slices.IndexFunc(b.all, named)
-	return i >= 0 && k >= 0 && equal(b.before[i].from, b.all[k].from)
+	return slices.ContainsFunc(b.all, func(m madePlugin) bool { return m.same && m.Name == name })
 }
 
 // addProgram adds the plugins of the embedding program, which always stay the same, and checks the names of all.
 func (b *pluginBuilder) addProgram() error {
 	for _, p := range b.env.Plugins {
-		b.all = append(b.all, madePlugin{Plugin: p})
+		b.all = append(b.all, madePlugin{Plugin: p, same: b.before != nil})
 	}
 	return checkNames("plugin", b.all, func(p madePlugin) string { return p.Name }, "")
 }
@@ -100,7 +99,7 @@ func (g *Gateway) initPlugins(e *edition) error {
 	ctx, cancel := context.WithTimeout(context.Background(), initLimit)
 	defer cancel()
 	for _, p := range e.plugins.all {
-		if p.Init == nil || e.plugins.same(p.Name) {
+		if p.Init == nil || p.same {
 			continue
 		}
 		err := p.Init(ctx, action.Services{

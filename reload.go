@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"log/slog"
 	"strings"
 	"time"
 
@@ -184,11 +183,7 @@ func (g *Gateway) brokenText() string {
 
 // setLevel sets the level of the log, if the program lets the gateway do so.
 func (g *Gateway) setLevel(cfg config.Config) {
-	if g.env.Level == nil {
-		return
-	}
-	var level slog.Level
-	if level.UnmarshalText([]byte(cfg.Log.Level)) == nil {
-		g.env.Level.Set(level)
+	if g.env.Level != nil {
+		_ = g.env.Level.UnmarshalText([]byte(cfg.Log.Level)) // the configuration has validated it
 	}
 }

@@ -1,10 +1,6 @@
 package config
 
-import (
-	"reflect"
-
-	"parley/internal/sections"
-)
+import "reflect"
 
 // After returns c as a running gateway with the configuration running can apply it: keys that need a restart keep the
 // values of running. changed names those of them that differ, each with its path, such as web.listen.
@@ -16,33 +12,18 @@ func (c Config) After(running Config) (applied Config, changed []string) {
 }
 
 // RestartKeys returns the keys whose changes need a restart, each with its path; a section stands for all of its keys.
-func RestartKeys() (all []string) {
-	walk("", reflect.ValueOf(Config{}), func(path string, e entry) bool {
-		if e.restart {
-			all = append(all, path)
-		}
-		return e.restart
-	})
-	return all
-}
+func RestartKeys() []string { return restartKeys("", reflect.ValueOf(Config{})) }
 
-// NeedsRestart reports whether a change of the key at path needs a restart.
-func NeedsRestart(path string, platforms ...sections.Section) (needs bool) {
-	walk("", reflect.ValueOf(blank(platforms)), func(at string, e entry) bool {
-		needs = needs || e.restart && (path == at || len(path) > len(at) && path[:len(at)] == at && (path[len(at)] == '.' || path[len(at)] == '['))
-		return e.restart
-	})
-	return needs
-}
-
-// walk calls visit with each key below a section, until it returns true.
-func walk(path string, section reflect.Value, visit func(path string, e entry) (done bool)) {
+func restartKeys(path string, section reflect.Value) (all []string) {
 	for _, e := range entries(section) {
 		at := join(path, e.key)
-		if !visit(at, e) && isGroup(e.value) {
-			walk(at, e.value, visit)
+		if e.restart {
+			all = append(all, at)
+		} else if isGroup(e.value) {
+			all = append(all, restartKeys(at, e.value)...)
 		}
 	}
+	return all
 }
 
 // isGroup reports whether a value is a section with keys that the program knows.
