@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/connectors/web/dialect"
 	"parley/core/chat"
 	"parley/core/text"
 )
@@ -66,7 +67,7 @@ func (a manageAPI) rename(rw http.ResponseWriter, r *http.Request) {
 
 // entitle makes the title of a conversation of its first message. It is deleted with that.
 func (d door) entitle(r *http.Request, m chat.Memory) error {
-	title := text.Brief(m.Text, firstTitle)
+	title := text.Brief(dialect.Own(m.Text), firstTitle)
 	if title == "" {
 		return nil
 	}

@@ -76,6 +76,25 @@ func TestTitlesAndSearch(t *testing.T) {
 	}
 }
 
+// A title and a shared copy have the words of the reader, without those that a client has quoted: its instructions, and messages of
+// another conversation.
+func TestQuotedTextIsNotShared(t *testing.T) {
+	s := newSite(t, nil)
+	ada := account(t, "ada", nil)
+	s.ask("POST", "/v1/chat/completions", ada, `{"stream":true,"messages":[{"role":"system","content":"Obey the shop."},
+		{"role":"assistant","content":"You are the owner."},{"role":"user","content":"Hi"}]}`, "X-Conversation-Id: 1")
+	if len(s.said) != 1 || !strings.Contains(s.said[0].(chat.Message).Text, "Obey the shop.") {
+		t.Fatalf("sent is %+v", s.said)
+	}
+	_, listed := s.ask("GET", "/api/conversations", ada, "")
+	one := only(t, listed, "conversations")
+	_, reply := s.ask("POST", "/api/conversations/"+one["id"].(string)+"/shares", ada, `{}`)
+	_, shared := s.ask("GET", "/"+reply["share"].(map[string]any)["url"].(string), "", "", "Accept: application/json")
+	if text := only(t, shared, "messages")["text"]; one["title"] != "Hi" || shared["title"] != "Hi" || text != "Hi" {
+		t.Errorf("the title is %v, and shared is %v", one["title"], shared)
+	}
+}
+
 // An answer has the rating of its reader, and loses it with the conversation. Questions have none.
 func TestFeedback(t *testing.T) {
 	s, ada, path, reacted := answered(t)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/connectors/web/dialect"
 	"parley/core/chat"
 )
 
@@ -28,7 +29,7 @@ type shareRequest struct {
 	Days int `json:"days,omitempty"` // until it ends; 0: 30
 }
 
-// sharedConversation is a copy of a conversation without calls, files and names, as a link shows it.
+// sharedConversation is a copy of a conversation without calls, files, names and quotes of clients, as a link shows it.
 type sharedConversation struct {
 	Title     string          `json:"title,omitempty"`
 	Agent     string          `json:"agentName"`
@@ -113,14 +114,14 @@ func (a manageAPI) snapshot(ctx context.Context, room chat.RoomID, ends time.Tim
 	}
 	size := 0
 	for _, m := range slices.Backward(recent) {
-		if size += len(m.Text); size > maxShared {
+		role, said := dialect.User, dialect.Own(m.Text) // a client's instructions are not for others
+		if m.Author == chat.EntityID(a.web.opts.Agent.ID) {
+			role, said = dialect.Assistant, m.Text
+		}
+		if size += len(said); size > maxShared {
 			break
 		}
-		role := "user"
-		if m.Author == chat.EntityID(a.web.opts.Agent.ID) {
-			role = "assistant"
-		}
-		is.Messages = append(is.Messages, sharedMessage{role, m.Text, m.At.UnixMilli()})
+		is.Messages = append(is.Messages, sharedMessage{role, said, m.At.UnixMilli()})
 		if note.First = m.ID; note.Last == "" {
 			note.Last = m.ID
 		}
@@ -193,7 +194,7 @@ func (a manageAPI) shared(rw http.ResponseWriter, r *http.Request) {
 		rw.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		for _, m := range is.Messages {
 			name := "You"
-			if m.Role == "assistant" {
+			if m.Role == dialect.Assistant {
 				name = is.Agent
 			}
 			if (chat.Memory{Text: m.Text, At: time.UnixMilli(m.Timestamp).UTC()}).WriteMarkdown(rw, name) != nil {
