@@ -50,12 +50,11 @@ func (a deepchatAPI) send(rw http.ResponseWriter, r *http.Request) {
 		x.relay(t, enc)
 		return
 	}
-	s, err := a.whole(r.Context(), t.run, x.listen(t, enc))
+	s, err := a.whole(r, t.run, x.listen(t, enc))
 	sentence, failed := s.Failed()
 	switch {
-	case err != nil && r.Context().Err() != nil: // the client has gone
 	case err != nil:
-		a.web.broken(rw, "wait for an answer", err)
+		a.unanswered(rw, r, err)
 	case failed:
 		reply(rw, http.StatusOK, deepchat.Error{Error: sentence})
 	default:

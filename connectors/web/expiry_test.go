@@ -70,3 +70,37 @@ func TestStreamsEndWithTheirTokens(t *testing.T) {
 		})
 	}
 }
+
+// A client that waits for the whole answer doesn't get it after its token has ended.
+func TestWholeAnswersEndWithTheirTokens(t *testing.T) {
+	for path, form := range map[string]string{"/v1/chat/completions": openaiForm, "/v1/responses": `{"input":"hi"}`, "/deepchat": deepForm} {
+		edit := func(o *Options) {
+			var err error
+			if o.Site, err = identity.NewSite(identity.SiteConfig{Secret: siteSecret, Audience: "https://shop.example"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		serveOn(t, edit, accept, func(_ *Web, n network) {
+			r, err := http.NewRequest(http.MethodPost, "http://127.0.0.1:8080"+path, strings.NewReader(form))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("Authorization", "Bearer "+account(t, "ada", nil))
+			late := time.AfterFunc(2*time.Hour, func() {
+				n.answer.Apply(answer.Change{Kind: answer.Text, Text: "It is late."})
+				n.answer.End(answer.Outcome{Status: answer.Completed})
+			})
+			defer late.Stop()
+			resp, err := n.client.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			body, err := io.ReadAll(resp.Body)
+			if err != nil || resp.StatusCode != http.StatusUnauthorized || !strings.Contains(string(body), `"code":"`+codeExpired+`"`) {
+				t.Errorf("%s: %d %s, %v", path, resp.StatusCode, body, err)
+			}
+		})
+	}
+}

@@ -71,11 +71,10 @@ func (a openaiAPI) answer(q *openaiQuestion, enc dialect.Encoder, whole func(dia
 		q.relay(q.target, enc)
 		return
 	}
-	s, err := a.whole(q.r.Context(), q.run, q.listen(q.target, enc))
+	s, err := a.whole(q.r, q.run, q.listen(q.target, enc))
 	switch sentence, failed := s.Failed(); {
-	case err != nil && q.r.Context().Err() != nil: // the client has gone
 	case err != nil:
-		a.web.broken(q.rw, "wait for an answer", err)
+		a.unanswered(q.rw, q.r, err)
 	case failed:
 		q.rw.Header().Set("X-Should-Retry", "false") // the user decides about another attempt
 		fail(q.rw, http.StatusBadGateway, sentence)

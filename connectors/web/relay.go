@@ -97,12 +97,14 @@ func (l *listening) state(run chat.RunID, changes []answer.Change, v answer.View
 	return l.read.State(string(chat.Run{ID: run}.Said()), changes, v)
 }
 
-// whole waits for the end of an answer, or until it waits for a choice, and returns its state.
-func (c clients) whole(ctx context.Context, run chat.RunID, l *listening) (dialect.State, error) {
+// whole waits for the end of an answer, or until it waits for a choice, and returns its state, as long as its reader may read.
+func (c clients) whole(r *http.Request, run chat.RunID, l *listening) (dialect.State, error) {
 	if run == "" {
 		return unanswered, nil
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
+	allowed, done := readerOf(r).allowed(r.Context())
+	defer done()
+	ctx, cancel := context.WithCancelCause(allowed)
 	defer cancel(nil)
 	go func() {
 		select {
@@ -128,4 +130,23 @@ func (c clients) whole(ctx context.Context, run chat.RunID, l *listening) (diale
 			return dialect.State{}, err
 		}
 	}
+}
+
+// unanswered answers a request whose answer can't be waited for.
+func (c clients) unanswered(rw http.ResponseWriter, r *http.Request, err error) {
+	code := ""
+	switch {
+	case r.Context().Err() != nil: // the client has gone
+		return
+	case errors.Is(err, errExpired):
+		code = codeExpired
+	case errors.Is(err, errRevoked):
+		code = codeRevoked
+	default:
+		c.web.broken(rw, "wait for an answer", err)
+		return
+	}
+	no := refused(http.StatusUnauthorized, "Your session has expired. Please sign in again.")
+	no.code = code
+	no.reply(rw)
 }
