@@ -201,6 +201,16 @@ func TestClaims(t *testing.T) {
 			t.Errorf("it is claimed with %d %v", status, reply)
 		}
 	}
+	account := account(t, "ada", nil) // takes it over from one reader
+	take := `{"visitorToken":"` + bob + `","ids":["` + strings.TrimPrefix(old, "/api/conversations/") + `"]}`
+	if status, reply := s.ask("POST", "/api/account/conversations", account, take); status != http.StatusOK {
+		t.Errorf("it is taken over with %d %v", status, reply)
+	}
+	for who, token := range map[string]string{"the account": account, "the other reader": ada, "the id": ""} {
+		if status, reply := s.ask("GET", old+"/messages", token, ""); status != http.StatusOK {
+			t.Errorf("after that, %s opens it with %d %v", who, status, reply)
+		}
+	}
 	s.web.claims.until = time.Now()
 	for who, token := range map[string]string{"the id": "", "a late visitor": s.visitor()} {
 		status, reply := s.ask("GET", old+"/messages", token, "")

@@ -98,7 +98,7 @@ func (d door) takeOver(r *http.Request, from chat.EntityID, ids []string) ([]lis
 		}
 		if len(ids) > 0 {
 			// The account first: after a crash in between, both can open it, and the visitor can offer it again.
-			if err := d.note(r.Context(), n.Room, readerOf(r).id, readerOpened, n.Expires); err != nil {
+			if err := d.note(r.Context(), n.Room, readerOf(r).id, n.Text, n.Expires); err != nil {
 				return nil, err
 			}
 			if err := d.unread(r, n.Room, from); err != nil {
