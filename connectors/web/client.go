@@ -376,7 +376,7 @@ func (x *exchange) forget() {
 		return
 	}
 	ctx := context.WithoutCancel(x.r.Context())
-	if _, err := x.web.submit(ctx, chat.Cleared{Room: x.room.ID, Entirely: true, Person: readerOf(x.r).alone(x.room.ID)}); err != nil {
+	if _, err := x.web.submit(ctx, chat.Cleared{Room: x.room.ID, Entirely: true, Person: visitor(x.room.ID)}); err != nil {
 		x.web.failures.note("clear a conversation", err)
 	}
 }

@@ -207,11 +207,11 @@ func (w *Web) clear(rw http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	// Its readers stay, as long as an empty conversation does.
+	// Its readers stay, as long as an empty conversation does. What is known about its anonymous visitor goes, whoever deletes it.
 	readers, err := w.opts.Store.Notes(r.Context(), room.ID, chat.ReaderNote, chat.MaxNotes)
 	var acc chat.Accepted
 	if err == nil {
-		acc, err = w.submit(r.Context(), chat.Cleared{Room: room.ID, Entirely: true, Person: readerOf(r).alone(room.ID)})
+		acc, err = w.submit(r.Context(), chat.Cleared{Room: room.ID, Entirely: true, Person: visitor(room.ID)})
 	}
 	for _, n := range readers {
 		if err == nil {

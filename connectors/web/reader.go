@@ -48,14 +48,6 @@ func (r reader) author(room chat.RoomID) chat.EntityID {
 	return visitor(room)
 }
 
-// alone returns the account of the reader if it exists only in a conversation, and is deleted with that. It is empty for others.
-func (r reader) alone(room chat.RoomID) chat.EntityID {
-	if r.account {
-		return ""
-	}
-	return r.author(room)
-}
-
 // private reports whether only this machine can reach the gateway: it listens on loopback, and no option names a proxy
 // or another site that brings visitors.
 func private(o Options) bool {
