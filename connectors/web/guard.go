@@ -72,7 +72,8 @@ func (g guard) api(next http.Handler) http.Handler {
 		switch {
 		case r.Method == http.MethodOptions: // also for refused sites, which otherwise could not read the reason
 			h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
-			h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Last-Event-ID, X-Requested-With")
+			h.Set("Access-Control-Allow-Headers", r.Header.Get("Access-Control-Request-Headers")) // clients have their own; Origin decides
+			h.Add("Vary", "Access-Control-Request-Headers")
 			h.Set("Access-Control-Max-Age", "600")
 			rw.WriteHeader(http.StatusNoContent)
 		case welcome:
