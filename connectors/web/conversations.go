@@ -207,7 +207,7 @@ func (w *Web) clear(rw http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	// Its readers stay, as long as an empty conversation does. What is known about its anonymous visitor goes, whoever deletes it.
+	// Its readers stay, as long as an empty conversation does. The details of its anonymous visitor go, also if an account or the owner deletes it.
 	readers, err := w.opts.Store.Notes(r.Context(), room.ID, chat.ReaderNote, chat.MaxNotes)
 	var acc chat.Accepted
 	if err == nil {

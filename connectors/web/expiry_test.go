@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/connectors/connectortest"
 	"parley/connectors/web/identity"
 	"parley/core/answer"
 	"parley/core/chat"
@@ -103,4 +105,30 @@ func TestWholeAnswersEndWithTheirTokens(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A stream ends within five seconds after its key is revoked, also if another request has read the list of keys just before that.
+func TestOtherRequestsDelayNoRevocation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ring := &identity.Ring{Keys: identity.Keys{Store: &connectortest.Memory{}}}
+		key, made, err := ring.Keys.Create(t.Context(), identity.Key{Name: "k", Ends: time.Now().Add(time.Hour)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		find := func(ctx context.Context) bool { _, err := ring.Find(ctx, key); return err == nil }
+		find(t.Context())
+		time.Sleep(identity.KeyFresh - time.Millisecond)
+		ctx, done := reader{ends: made.Ends, valid: find}.allowed(t.Context())
+		defer done()
+		time.Sleep(time.Millisecond)
+		find(t.Context()) // reads the list
+		if err := ring.Keys.Revoke(t.Context(), made.ID); err != nil {
+			t.Fatal(err)
+		}
+		begins := time.Now()
+		<-ctx.Done()
+		if took := time.Since(begins); took > 5*time.Second || context.Cause(ctx) != errRevoked {
+			t.Errorf("it ends after %v: %v", took, context.Cause(ctx))
+		}
+	})
 }

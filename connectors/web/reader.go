@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"parley/connectors/web/identity"
 	"parley/core/chat"
 )
 
@@ -157,6 +156,10 @@ var (
 	errRevoked = errors.New("the key was revoked")
 )
 
+// keyPause is how often a stream checks its key. The list can be as old as identity.KeyFresh then, and both together are less
+// than five seconds.
+const keyPause = time.Second
+
 // allowed returns ctx for as long as the reader may read. Its cause is errExpired or errRevoked then.
 func (r reader) allowed(ctx context.Context) (context.Context, context.CancelFunc) {
 	if r.ends.IsZero() {
@@ -168,7 +171,7 @@ func (r reader) allowed(ctx context.Context) (context.Context, context.CancelFun
 	}
 	ctx, revoke := context.WithCancelCause(ctx)
 	go func() {
-		for wait(ctx, identity.KeyFresh); ctx.Err() == nil; wait(ctx, identity.KeyFresh) {
+		for wait(ctx, keyPause); ctx.Err() == nil; wait(ctx, keyPause) {
 			if !r.valid(ctx) {
 				revoke(errRevoked)
 			}
