@@ -29,6 +29,8 @@ type Env struct {
 	Level *slog.LevelVar
 	// Load reads the configuration again, for [Gateway.Reload]. Nil: it can't be reloaded.
 	Load func() (config.Config, error)
+	// Reloaded, if set, is called at the end of each reload, with its error.
+	Reloaded func(error)
 
 	// Plugins are added to those of the configuration. A name that is used twice is an error.
 	Plugins []action.Plugin

@@ -113,6 +113,9 @@ func (g *Gateway) Reload(ctx context.Context) (needRestart []string, err error) 
 		needRestart, err = g.apply(ctx, cfg)
 	}
 	g.broken.Store(err != nil)
+	if g.env.Reloaded != nil {
+		defer func() { g.env.Reloaded(err) }()
+	}
 	if err != nil {
 		return nil, g.rejected(ctx, err)
 	}

@@ -67,7 +67,7 @@ func probe(ctx context.Context, address, path string) error {
 // ctx ends. A gateway works as long as it answers requests, also while its store or a platform is away: a restart would not
 // help then. While it stops, the manager's own time limit applies.
 func reportState(ctx, running context.Context, manager daemon.Notifier, listen string, log *slog.Logger) {
-	if err := manager.Ready("at http://" + listen); err != nil {
+	if err := manager.Ready(managerStatus(listen, nil)); err != nil {
 		log.Warn("the service manager does not learn that the gateway is ready", "err", err)
 	}
 	var watching sync.WaitGroup
@@ -88,6 +88,21 @@ func reportState(ctx, running context.Context, manager daemon.Notifier, listen s
 		log.Warn("the service manager does not learn that the gateway stops", "err", err)
 	}
 	watching.Wait()
+}
+
+// managerStatus returns the status for people that the service manager shows, after a start or a reload that could fail.
+func managerStatus(listen string, reload error) string {
+	if reload != nil {
+		return "at http://" + listen + ", with the earlier configuration: the changed one is invalid"
+	}
+	return "at http://" + listen
+}
+
+// reportReload logs that the service manager could not be told about a reload.
+func reportReload(log *slog.Logger, err error) {
+	if err != nil {
+		log.Warn("the service manager does not learn about a reload", "err", err)
+	}
 }
 
 // dialable returns the address at which this machine reaches a listener: one on all interfaces is reached on loopback.

@@ -101,18 +101,20 @@ func (c *cli) load() (config.Config, string, error) {
 	return cfg, defaultFile, err
 }
 
-// handedOver returns the copy of a file in the folder of systemd's LoadCredential=, if it is there, and path otherwise. A
-// service under a user of its own can't read the files of root.
+// handedOver returns the copy of a file that a reload of the service made, or else the one of systemd's LoadCredential= from the
+// start, or else path. A service under a user of its own can't read the files of root.
 func handedOver(path string) string {
-	dir := os.Getenv("CREDENTIALS_DIRECTORY")
-	if dir == "" {
+	started := os.Getenv("CREDENTIALS_DIRECTORY")
+	if started == "" {
 		return path
 	}
-	file := filepath.Join(dir, filepath.Base(path))
-	if _, err := os.Stat(file); err != nil {
-		return path
+	for _, dir := range []string{runtimeFolder(), started} {
+		file := filepath.Join(dir, filepath.Base(path))
+		if _, err := os.Stat(file); err == nil && dir != "" {
+			return file
+		}
 	}
-	return file
+	return path
 }
 
 func main() {

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"parley/config"
+	"parley/internal/daemon"
 	"parley/internal/local"
 )
 
@@ -19,9 +21,19 @@ type reloadCmd struct{}
 
 // Run prints the changed keys that need a restart.
 func (*reloadCmd) Run(ctx context.Context, c *cli) error {
+	files := filesFor(c.file())
+	service := serviceFolder(files.config)
+	if service != "" {
+		_ = os.Unsetenv("CREDENTIALS_DIRECTORY") // it has the files of the last start
+	}
 	cfg, from, err := c.load()
 	if err != nil {
 		return err
+	}
+	if service != "" {
+		if err := files.handOver(service); err != nil {
+			return fmt.Errorf("hand %s to the service: %w", from, err)
+		}
 	}
 	restart, err := local.Reload(ctx, cfg)
 	if err != nil {
@@ -32,6 +44,26 @@ func (*reloadCmd) Run(ctx context.Context, c *cli) error {
 		fmt.Println("These changed keys need a restart: " + strings.Join(restart, ", "))
 	}
 	return nil
+}
+
+// serviceFolder returns where a reload puts copies for the service of the machine, which can't read the files of root; "" for other
+// gateways.
+func serviceFolder(file string) string {
+	if os.Getenv("CREDENTIALS_DIRECTORY") != "" { // systemctl reload
+		return runtimeFolder()
+	}
+	const dir = "/run/" + daemon.Name
+	path, err := filepath.Abs(file)
+	if _, missing := os.Stat(dir); err != nil || missing != nil || path != machineConfig || os.Geteuid() != 0 {
+		return ""
+	}
+	return dir
+}
+
+// runtimeFolder returns the folder of a service that ends with it; "" without one.
+func runtimeFolder() string {
+	dir, _, _ := strings.Cut(os.Getenv("RUNTIME_DIRECTORY"), ":")
+	return dir
 }
 
 // watchEvery is the interval between two looks at the files of the configuration. They are few, and looked at by name: the
@@ -69,7 +101,9 @@ func (s *source) load() (config.Config, string, error) {
 }
 
 // own returns the files that are always read.
-func (s *source) own() []string { return []string{s.c.file(), filesFor(s.c.file()).env} }
+func (s *source) own() []string {
+	return []string{handedOver(s.c.file()), handedOver(filesFor(s.c.file()).env)}
+}
 
 // stamp returns the state of the files now, and reports whether it differs from the one that was read.
 func (s *source) stamp() (now string, changed bool) {

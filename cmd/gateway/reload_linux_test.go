@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -147,5 +148,69 @@ func TestReload(t *testing.T) {
 		if !strings.Contains(g.stderr.String(), want) {
 			t.Errorf("the log does not have %q:\n%s", want, &g.stderr)
 		}
+	}
+}
+
+// systemctl reload hands the changed files to a service that can't read them, and ends when they apply. The manager hears that, also
+// for reloads that the service begins itself. A change that was not handed over is not reported as a reload.
+func TestServiceReloads(t *testing.T) {
+	root, creds, runtime := t.TempDir(), t.TempDir(), t.TempDir()
+	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(creds, "notify"), Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	write := func(dir, name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(root, "shop.yaml")
+	env := []string{"CREDENTIALS_DIRECTORY=" + creds, "RUNTIME_DIRECTORY=" + runtime}
+	write(creds, "shop.yaml", "agent: {name: \"${env:SHOP}\"}\n")
+	write(creds, ".env", "SHOP=Teapot\n")
+	g := start(t, command(t, append(env, "NOTIFY_SOCKET="+filepath.Join(creds, "notify")), "--config", file, "--listen", "127.0.0.1:0"))
+	defer g.Process.Kill()
+	ready := "READY=1\nSTATUS=at " + g.url
+	reload := func(code int, says string) {
+		t.Helper()
+		c := command(t, env, "--config", file, "reload")
+		c.Dir = g.Dir
+		if out, got := end(t, c); got != code || !strings.Contains(out, says) {
+			t.Errorf("the reload ends with %d: %s; want %q", got, out, says)
+		}
+	}
+	next := func(want ...string) {
+		t.Helper()
+		for _, w := range want {
+			if got := heard(t, conn); got != w {
+				t.Fatalf("the manager hears %q; want %q", got, w)
+			}
+		}
+	}
+	next(ready)
+	write(root, "shop.yaml", "agent: {name: \"${env:SHOP}\"}\nshutdown: {grace: 1m}\n")
+	write(root, ".env", "SHOP=Kettle\n")
+	reload(0, "need a restart: shutdown.grace")
+	next("RELOADING=1", ready)
+	g.until(t, "/", "Kettle")
+	write(root, "shop.yaml", "agent: {nam: Cup}\n")
+	reload(1, "agent.nam")
+	write(runtime, "new", "agent: {nam: Cup}\n")
+	if err := os.Rename(filepath.Join(runtime, "new"), filepath.Join(runtime, "shop.yaml")); err != nil { // the service sees it by itself
+		t.Fatal(err)
+	}
+	next("RELOADING=1", ready+", with the earlier configuration: the changed one is invalid")
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	reload(1, "there is no "+file)
+	write(root, "shop.yaml", "agent: {name: Cup}\n")
+	reload(0, "The configuration was reloaded.")
+	next("RELOADING=1", ready)
+	g.until(t, "/", "Cup")
+	if strings.Count(g.stderr.String(), "the configuration was reloaded") != 2 {
+		t.Errorf("the log is\n%s", &g.stderr)
 	}
 }

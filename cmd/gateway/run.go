@@ -49,15 +49,17 @@ func (r *runCmd) Run(ctx context.Context, c *cli) error {
 	}
 	// Collecting garbage during the start would take a quarter of its CPU time, and free little.
 	wanted := debug.SetGCPercent(400)
+	var g *parley.Gateway
 	env := parley.Env{Log: log, Level: level, Parser: newParser(), Load: func() (config.Config, error) {
+		reportReload(log, manager.Reloading())
 		cfg, _, err := files.load()
 		return cfg, err
-	}}
+	}, Reloaded: func(err error) { reportReload(log, manager.Ready(managerStatus(g.Addr().String(), err))) }}
 	page := newSetupPage(c, from, r.Listen, len(cfg.Off()))
 	if page != nil {
 		env.Setup = page
 	}
-	g, err := parley.Start(ctx, cfg, env)
+	g, err = parley.Start(ctx, cfg, env)
 	if os.Getenv("GOGC") == "" {
 		wanted = heapGrowth
 	}

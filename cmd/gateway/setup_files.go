@@ -74,6 +74,29 @@ func (f setupFiles) write(text string, env map[string]string) error {
 	return os.Rename(temps[1], f.config)
 }
 
+// handOver copies both files to a folder that only the service can enter. A missing file counts as an empty one.
+func (f setupFiles) handOver(dir string) error {
+	for _, name := range []string{f.config, f.env} {
+		data, err := os.ReadFile(name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		file, err := os.CreateTemp(dir, ".parley-reload-*") // the service can't replace it by a link to another file of root
+		if err != nil {
+			return err
+		}
+		_, err = file.Write(data)
+		err = errors.Join(err, file.Chmod(0o444), file.Close())
+		if err == nil {
+			err = os.Rename(file.Name(), filepath.Join(dir, filepath.Base(name)))
+		}
+		if err != nil {
+			return errors.Join(err, os.Remove(file.Name()))
+		}
+	}
+	return nil
+}
+
 // merge returns the content of the file with secrets, with env in it.
 func (f setupFiles) merge(env map[string]string) (string, error) {
 	old, err := os.ReadFile(f.env)

@@ -3,6 +3,8 @@ package main
 import (
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"runtime"
 	"testing"
 
@@ -42,5 +44,39 @@ func TestStartOfTheService(t *testing.T) {
 	}
 	if got := startOf(machineConfig); runtime.GOOS == "linux" && got != want {
 		t.Errorf("it is started with %q; want %q", got, want)
+	}
+}
+
+// The service of the machine looks at the copies that it was handed, not at the files of root: a change there does not apply yet.
+func TestServiceWatchesItsCopies(t *testing.T) {
+	root, creds, later := t.TempDir(), t.TempDir(), t.TempDir()
+	t.Setenv("CREDENTIALS_DIRECTORY", creds)
+	t.Setenv("RUNTIME_DIRECTORY", later)
+	write := func(dir, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "shop.yaml"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(creds, "agent: {name: Ann}\n")
+	s := &source{c: &cli{Config: filepath.Join(root, "shop.yaml")}}
+	name := func() string {
+		t.Helper()
+		cfg, _, err := s.load()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return cfg.Agent.Name
+	}
+	first := name()
+	write(root, "agent: {name: Beatrice}\n")
+	if _, changed := s.stamp(); changed || first != "Ann" {
+		t.Errorf("%s is changed by a file that the service can't read", first)
+	}
+	if err := filesFor(s.c.Config).handOver(later); err != nil {
+		t.Fatal(err)
+	}
+	if got := name(); got != "Beatrice" {
+		t.Errorf("after the reload it is %s", got)
 	}
 }

@@ -74,8 +74,8 @@ func TestPathsInUnits(t *testing.T) {
 	u := daemon.Unit{Program: "/opt/a b/gate%way", Config: "/etc/p&q/shop.yaml", Dir: "/srv/<x>", Stop: 30 * time.Second}
 	for m, want := range map[daemon.Manager][]string{
 		daemon.System: {`ExecStart="/opt/a b/gate%%way" --config "/etc/p&q/shop.yaml" run`, "LoadCredential=shop.yaml:/etc/p&q/shop.yaml\n", "LoadCredential=.env:/etc/p&q/.env\n",
-			"TimeoutStopSec=30\n", "StateDirectory=parley\n"},
-		daemon.User:    {"WorkingDirectory=/srv/<x>\n", "WantedBy=default.target\n"},
+			`ExecReload=+"/opt/a b/gate%%way" --config "/etc/p&q/shop.yaml" reload`, "RuntimeDirectoryMode=0700\n", "TimeoutStopSec=30\n", "StateDirectory=parley\n"},
+		daemon.User:    {`ExecReload="/opt/a b/gate%%way" --config "/etc/p&q/shop.yaml" reload`, "WorkingDirectory=/srv/<x>\n", "WantedBy=default.target\n"},
 		daemon.Launchd: {"<string>/etc/p&amp;q/shop.yaml</string>", "<string>/srv/&lt;x&gt;</string>", "<integer>30</integer>"},
 	} {
 		text, err := u.Render(m)

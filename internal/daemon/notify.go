@@ -33,6 +33,9 @@ func NewNotifier() Notifier {
 // Ready tells that the process works, with a status for people.
 func (n Notifier) Ready(status string) error { return n.send("READY=1\nSTATUS=" + status) }
 
+// Reloading tells that the process reads its configuration again, until the next Ready.
+func (n Notifier) Reloading() error { return n.send("RELOADING=1") }
+
 // Stopping tells that the process stops.
 func (n Notifier) Stopping() error { return n.send("STOPPING=1") }
 

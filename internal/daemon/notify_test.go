@@ -48,6 +48,10 @@ func TestNotifierTellsSystemd(t *testing.T) {
 	if got := next(t, conn, long); got != "READY=1\nSTATUS=at http://127.0.0.1:8080" {
 		t.Errorf(`ready: %q; want "READY=1\nSTATUS=at http://127.0.0.1:8080"`, got)
 	}
+	require.NoError(t, n.Reloading())
+	if got := next(t, conn, long); got != "RELOADING=1" {
+		t.Errorf(`reloading: %q; want "RELOADING=1"`, got)
+	}
 	require.NoError(t, n.Stopping())
 	if got := next(t, conn, long); got != "STOPPING=1" {
 		t.Errorf(`stopping: %q; want "STOPPING=1"`, got)
