@@ -5,7 +5,6 @@ import (
 
 	"parley/connectors/web/agui"
 	"parley/connectors/web/dialect"
-	"parley/core/answer"
 	"parley/core/chat"
 	wire "parley/internal/agui"
 	"parley/internal/version"
@@ -19,11 +18,11 @@ type aguiAPI struct{ clients }
 func (a aguiAPI) routes(mux *http.ServeMux) {
 	mux.HandleFunc("POST /agui", a.run)
 	mux.HandleFunc("POST /agui/connect", a.connect)
-	mux.HandleFunc("POST /agui/stop/{thread}", a.stop)
+	mux.HandleFunc("POST /agui/stop/{thread}", a.stopThread)
 	mux.HandleFunc("GET /copilotkit/info", a.info)
 	mux.HandleFunc("POST /copilotkit/agent/{agent}/run", a.run)
 	mux.HandleFunc("POST /copilotkit/agent/{agent}/connect", a.connect)
-	mux.HandleFunc("POST /copilotkit/agent/{agent}/stop/{thread}", a.stop)
+	mux.HandleFunc("POST /copilotkit/agent/{agent}/stop/{thread}", a.stopThread)
 }
 
 // threadID returns the client's id of a conversation, apart from those of other formats.
@@ -37,131 +36,70 @@ func (a aguiAPI) info(rw http.ResponseWriter, _ *http.Request) {
 	})
 }
 
-// aguiRun is an accepted run.
-type aguiRun struct {
-	agui.Request
-	*exchange
-	target
-}
-
-// encoder returns the encoder for the answer of a run.
-func (r *aguiRun) encoder() *agui.Encoder {
-	return &agui.Encoder{Thread: r.ThreadID, Run: r.RunID, Version: r.ProtocolVersion, Messages: r.Input.Messages, State: r.StateObject(),
-		ID: string(chat.Run{ID: r.run}.Said()) + "/" + r.RunID}
+// encoderOf returns the encoder for the answer of a run.
+func encoderOf(in agui.Request, run chat.RunID) *agui.Encoder {
+	return &agui.Encoder{Thread: in.ThreadID, Run: in.RunID, Version: in.ProtocolVersion, Messages: in.Input.Messages, State: in.StateObject(),
+		ID: string(chat.Run{ID: run}.Said()) + "/" + in.RunID}
 }
 
 // run answers the last message, or continues an interrupted run: POST /agui.
 func (a aguiAPI) run(rw http.ResponseWriter, r *http.Request) {
-	var run *aguiRun
-	apart(func() { run = a.take(rw, r) })
-	if run != nil {
-		run.relay(run.target, run.encoder())
-	}
-}
-
-// take reads a request and accepts its message or decision, or answers it and returns nil.
-func (a aguiAPI) take(rw http.ResponseWriter, r *http.Request) *aguiRun {
-	in, ok := a.read(rw, r)
-	if !ok {
-		return nil
-	}
-	if len(in.Resume) == 0 && !in.Asks() {
-		fail(rw, http.StatusBadRequest, "The last message must be one of the user, with text or a file.")
-		return nil
-	}
-	x, ok := a.begin(rw, r, threadID(in.ThreadID))
-	if !ok {
-		return nil
-	}
-	var t target
-	if len(in.Resume) > 0 {
-		t, ok = x.resume(in.Resume[0])
-	} else {
-		t, ok = x.deliver(sent{messages: in.Messages, system: in.System, whole: true, after: -1})
-	}
-	if !ok {
-		return nil
-	}
-	return &aguiRun{in, x, t}
-}
-
-// read reads a request, or answers it.
-func (a aguiAPI) read(rw http.ResponseWriter, r *http.Request) (in agui.Request, ok bool) {
-	data, end, ok := a.readDialect(rw, r)
-	if !ok {
-		return in, false
-	}
-	defer end()
-	in, err := agui.Parse(data)
-	if err != nil {
-		fail(rw, http.StatusBadRequest, sentence(err))
-	}
-	return in, err == nil
-}
-
-// resume answers the question of an interrupted run.
-func (x *exchange) resume(in wire.Resume) (t target, ok bool) {
-	if in.Status == wire.Abandoned {
-		return x.decide(in.InterruptID, false)
-	}
-	open, err := x.web.opts.Store.OpenQuestions(x.r.Context(), x.room.ID)
-	if err != nil {
-		x.web.broken(x.rw, "find an open question", err)
-		return t, false
-	}
-	for _, q := range open {
-		if q.ID != in.InterruptID {
-			continue
+	var in agui.Request
+	x, t := a.accept(rw, r, func(body []byte) (q incoming, err error) {
+		if in, err = agui.Parse(body); err != nil {
+			return q, err
 		}
-		option, ok := agui.Option(answer.Choices{ID: q.ID, Options: q.Options}, in.Payload)
-		if !ok {
-			return t, x.refuse(http.StatusBadRequest, "The payload must be one of the options.")
+		q = incoming{id: threadID(in.ThreadID), messages: in.Messages, system: in.System, whole: true}
+		if len(in.Resume) > 0 {
+			q.question, q.payload = in.Resume[0].InterruptID, in.Resume[0].Payload
+			if in.Resume[0].Status == wire.Abandoned {
+				q.payload = dialect.Raw(false)
+			}
+		} else if !dialect.Asks(in.Messages) {
+			return q, dialect.ErrNoMessage
 		}
-		return x.choose(q.ID, option)
+		in.Messages = nil // they would be held as long as the stream
+		return q, nil
+	})
+	if x != nil {
+		x.relay(t, encoderOf(in, t.run))
 	}
-	return t, x.refuse(http.StatusConflict, "This question is closed.")
 }
 
 // connect replays a conversation, and continues with its running answer: POST /agui/connect.
 func (a aguiAPI) connect(rw http.ResponseWriter, r *http.Request) {
-	var run *aguiRun
-	apart(func() { run = a.joining(rw, r) })
-	if run != nil {
-		run.relay(run.target, joining{run.encoder(), run.Input.Messages})
+	x := &exchange{clients: a.clients, rw: rw, r: r}
+	var in agui.Request
+	var t target
+	ok := false
+	apart(func() { in, t, ok = a.join(x) })
+	if ok {
+		x.relay(t, joining{encoderOf(in, t.run), in.Input.Messages})
 	}
 }
 
-// joining reads a request of connect, or answers it and returns nil. Its messages are the stored ones.
-func (a aguiAPI) joining(rw http.ResponseWriter, r *http.Request) *aguiRun {
-	in, ok := a.read(rw, r)
+// join reads a request of connect, or answers it. Its messages are the stored ones. A thread that has not begun has none.
+func (a aguiAPI) join(x *exchange) (in agui.Request, t target, ok bool) {
+	data, end, ok := a.readBody(x.rw, x.r)
 	if !ok {
-		return nil
+		return in, t, false
 	}
-	run := &aguiRun{Request: in, exchange: &exchange{clients: a.clients, rw: rw, r: r}}
-	run.Input.Messages = []wire.Message{}
-	if no := run.load(threadID(in.ThreadID)); no != nil {
-		if no.status == http.StatusNotFound {
-			return run // a thread that has not begun
-		}
-		no.reply(rw)
-		return nil
-	}
-	recent, err := a.web.recent(r.Context(), run.room.ID)
+	defer end()
+	in, err := agui.Parse(data)
 	if err != nil {
-		a.web.broken(rw, "read a conversation", err)
-		return nil
+		fail(x.rw, http.StatusBadRequest, sentence(err))
+		return in, t, false
 	}
-	for _, m := range recent {
-		role, text := dialect.User, dialect.Own(m.Text)
-		if m.Author == chat.EntityID(a.web.opts.Agent.ID) {
-			role, text = dialect.Assistant, m.Text
-		}
-		run.Input.Messages = append(run.Input.Messages, wire.Message{ID: shortID(m), Role: role, Content: dialect.Raw(text)})
+	if no := x.load(threadID(in.ThreadID)); no != nil && no.status != http.StatusNotFound {
+		no.reply(x.rw)
+		return in, t, false
 	}
-	if len(run.past) > 0 {
-		run.target.run = run.running(run.past[len(run.past)-1])
+	in.Messages, in.Input.Messages = nil, []wire.Message{}
+	for _, m := range x.recent {
+		role, text := a.said(m)
+		in.Input.Messages = append(in.Input.Messages, wire.Message{ID: shortID(m), Role: role, Content: dialect.Raw(text)})
 	}
-	return run
+	return in, target{run: x.current()}, true
 }
 
 // joining is the encoder of a stream that begins with the messages of the conversation.
@@ -173,9 +111,7 @@ type joining struct {
 // Begin implements [dialect.Encoder].
 func (j joining) Begin(b []byte) []byte { return agui.History(j.Encoder.Begin(b), j.messages) }
 
-// stop stops the answers of a thread: POST /agui/stop/{thread}.
-func (a aguiAPI) stop(rw http.ResponseWriter, r *http.Request) {
-	if a.stopOwn(rw, r, threadID(r.PathValue("thread"))) {
-		reply(rw, http.StatusOK, map[string]bool{"stopped": true})
-	}
+// stopThread stops the answers of a thread: POST /agui/stop/{thread}.
+func (a aguiAPI) stopThread(rw http.ResponseWriter, r *http.Request) {
+	a.stop(rw, r, threadID(r.PathValue("thread")), map[string]bool{"stopped": true})
 }

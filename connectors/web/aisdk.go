@@ -23,9 +23,7 @@ func (a aisdkAPI) routes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /api/chat/{id}", a.history)
 	mux.HandleFunc("GET /api/chat/{id}/stream", a.resume)
 	mux.HandleFunc("POST /api/chat/{id}/stop", func(rw http.ResponseWriter, r *http.Request) {
-		if a.stopOwn(rw, r, aisdkID(r.PathValue("id"))) {
-			reply(rw, http.StatusOK, map[string]bool{"ok": true})
-		}
+		a.stop(rw, r, aisdkID(r.PathValue("id")), okReply{true})
 	})
 }
 
@@ -34,39 +32,15 @@ func aisdkID(id string) string { return "ui/" + id }
 
 // send is POST /api/chat.
 func (a aisdkAPI) send(rw http.ResponseWriter, r *http.Request) {
-	var x *exchange
-	var t target
-	var enc *aisdk.Encoder
-	apart(func() { x, t, enc = a.take(rw, r) })
-	if x != nil {
-		a.relay(x, t, enc)
-	}
-}
-
-// take reads a request and accepts its message or decision, or answers it; then the exchange is nil.
-func (a aisdkAPI) take(rw http.ResponseWriter, r *http.Request) (*exchange, target, *aisdk.Encoder) {
-	data, end, ok := a.readDialect(rw, r)
-	if !ok {
-		return nil, target{}, nil
-	}
-	defer end()
-	in, err := aisdk.Parse(data)
-	if err != nil {
-		fail(rw, http.StatusBadRequest, sentence(err))
-		return nil, target{}, nil
-	}
-	x, ok := a.begin(rw, r, aisdkID(in.ID))
-	if !ok {
-		return nil, target{}, nil
-	}
-	var t target
-	if in.Question != "" {
-		t, ok = x.decide(in.Question, in.Approved)
-	} else {
-		t, ok = x.deliver(sent{messages: in.Messages, whole: in.Whole, again: in.Again, after: -1})
-	}
-	if !ok {
-		return nil, t, nil
+	var in aisdk.Request
+	x, t := a.accept(rw, r, func(body []byte) (q incoming, err error) {
+		in, err = aisdk.Parse(body)
+		q = incoming{id: aisdkID(in.ID), messages: in.Messages, whole: in.Whole, again: in.Again, question: in.Question, payload: dialect.Raw(in.Approved)}
+		in.Messages = nil // they would be held as long as the stream
+		return q, err
+	})
+	if x == nil {
+		return
 	}
 	enc := a.encoder(x.room.ID, t.run)
 	enc.Approvals = in.Approvals
@@ -76,13 +50,7 @@ func (a aisdkAPI) take(rw http.ResponseWriter, r *http.Request) (*exchange, targ
 	case t.question != "": // the answer to a choice is another message
 		enc.MessageID += "/" + t.question
 	}
-	return x, t, enc
-}
-
-// sentence returns an error of this package's dialects as a sentence.
-func sentence(err error) string {
-	s := err.Error()
-	return strings.ToUpper(s[:1]) + s[1:] + "."
+	a.relay(x, t, enc)
 }
 
 // encoder returns the encoder for the answer of a run.
@@ -103,51 +71,45 @@ func fileURL(room chat.RoomID, run chat.RunID, f llm.File) string {
 	return "/" + shown.Files[0].URL
 }
 
-func (a aisdkAPI) relay(x *exchange, t target, enc *aisdk.Encoder) {
-	x.past = nil
-	l := x.listen(t, enc)
-	l.prepare = func(h http.Header) { h.Set(uistream.Header, uistream.Version) }
-	a.clients.relay(x.rw, x.r, t.run, l)
+func (aisdkAPI) relay(x *exchange, t target, enc *aisdk.Encoder) {
+	x.rw.Header().Set(uistream.Header, uistream.Version)
+	x.relay(t, enc)
 }
 
 // resume replays the running answer from its beginning, and continues it: GET /api/chat/{id}/stream. If none is running, the
 // status is 204.
 func (a aisdkAPI) resume(rw http.ResponseWriter, r *http.Request) {
 	x := &exchange{clients: a.clients, rw: rw, r: r}
-	var run chat.RunID
+	var t target
 	var no *refusal
 	apart(func() {
-		if no = x.load(aisdkID(r.PathValue("id"))); no == nil && len(x.past) > 0 {
-			run = x.running(x.past[len(x.past)-1])
+		if no = x.load(aisdkID(r.PathValue("id"))); no == nil {
+			t.run = x.current()
 		}
 	})
 	switch {
 	case no != nil && no.status != http.StatusNotFound:
 		no.reply(rw)
-	case run == "":
+	case t.run == "":
 		rw.WriteHeader(http.StatusNoContent)
 	default:
-		enc := a.encoder(x.room.ID, run)
+		enc := a.encoder(x.room.ID, t.run)
 		enc.Approvals = r.URL.Query().Get("approvals") == "true"
-		a.relay(x, target{run: run}, enc)
+		a.relay(x, t, enc)
 	}
 }
 
 // history returns the messages of a conversation, for the start of a client: GET /api/chat/{id}. A running answer is not
 // among them: the client resumes it.
 func (a aisdkAPI) history(rw http.ResponseWriter, r *http.Request) {
-	room, ok := a.knownRoom(rw, r, aisdkID(r.PathValue("id")))
-	if !ok {
-		return
-	}
-	recent, err := a.web.recent(r.Context(), room.ID)
-	if err != nil {
-		a.web.broken(rw, "read a conversation", err)
+	x := &exchange{clients: a.clients, rw: rw, r: r}
+	if no := x.load(aisdkID(r.PathValue("id"))); no != nil {
+		no.reply(rw)
 		return
 	}
 	wants := wishes{details: readerOf(r).details}
 	messages := []uistream.Message{}
-	for _, m := range recent {
+	for _, m := range x.recent {
 		messages = append(messages, a.message(m, wants))
 	}
 	reply(rw, http.StatusOK, map[string]any{"messages": messages})
@@ -155,19 +117,14 @@ func (a aisdkAPI) history(rw http.ResponseWriter, r *http.Request) {
 
 // message returns a stored message.
 func (a aisdkAPI) message(m chat.Memory, wants wishes) uistream.Message {
-	out := uistream.Message{ID: shortID(m), Role: dialect.User}
-	if m.Author == chat.EntityID(a.web.opts.Agent.ID) {
-		out.Role = dialect.Assistant
-	}
+	role, text := a.said(m)
+	out := uistream.Message{ID: shortID(m), Role: role}
 	for _, f := range attachedTo(m) {
 		if f.URL != "" {
 			out.Parts = append(out.Parts, uistream.Part{Type: "file", URL: "/" + f.URL, MediaType: f.Type, FileName: f.Name})
 		}
 	}
-	text, at := m.Text, 0
-	if out.Role == dialect.User {
-		text = dialect.Own(text)
-	}
+	at := 0 // of the text that is not in a part yet
 	for _, t := range wants.pastTools(m) {
 		if t.At > at && t.At <= len(text) {
 			out.Parts = append(out.Parts, uistream.Part{Type: "text", Text: strings.TrimLeft(text[at:t.At], "\n"), State: "done"})

@@ -36,17 +36,16 @@ func (q *question) addFile(dec *json.Decoder) error {
 }
 
 // attach makes the message of q the one that its files belong to, and returns them. A file can belong to one message
-// only: otherwise its deletion with that message would break another. It answers the request itself on failure.
-func (a fileAPI) attach(rw http.ResponseWriter, r *http.Request, room chat.RoomID, sender chat.EntityID, q question) (files []chat.Attachment, ok bool) {
+// only: otherwise its deletion with that message would break another.
+func (a fileAPI) attach(ctx context.Context, room chat.RoomID, sender chat.EntityID, q question) (files []chat.Attachment, no *refusal) {
 	if len(q.Images)+len(q.Files) == 0 {
-		return nil, true
+		return nil, nil
 	}
 	var ids []string
 	for n, i := range q.Images {
-		id, err := a.keepImage(r.Context(), room, sender, fmt.Sprintf("%s~%d", q.ClientMessageID, n), i)
+		id, err := a.keepImage(ctx, room, sender, fmt.Sprintf("%s~%d", q.ClientMessageID, n), i)
 		if err != nil {
-			a.web.broken(rw, "store an image", err)
-			return nil, false
+			return nil, a.web.failures.refuse("store an image", err)
 		}
 		ids = append(ids, id)
 	}
@@ -54,19 +53,17 @@ func (a fileAPI) attach(rw http.ResponseWriter, r *http.Request, room chat.RoomI
 		ids = append(ids, uploadID(room, key))
 	}
 	// All or none: a message must not be accepted with some of its files.
-	all, err := a.web.opts.Store.NameUploads(r.Context(), q.id(room), ids...)
+	all, err := a.web.opts.Store.NameUploads(ctx, q.id(room), ids...)
 	switch {
 	case errors.Is(err, chat.ErrNotFound):
-		fail(rw, http.StatusConflict, "A file is not there any more. Please attach it again.")
-		return nil, false
+		return nil, refused(http.StatusConflict, "A file is not there any more. Please attach it again.")
 	case err != nil:
-		a.web.broken(rw, "find the files of a message", err)
-		return nil, false
+		return nil, a.web.failures.refuse("find the files of a message", err)
 	}
 	for _, u := range all {
 		files = append(files, chat.Attachment{Ref: u.ID, Name: u.Name, Type: u.Type, Size: u.Size, Thumbnail: u.Thumbnail})
 	}
-	return files, true
+	return files, nil
 }
 
 // keepImage stores an image that came inside a message, once: its id is made of the message's, so a repeated request

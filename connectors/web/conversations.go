@@ -159,7 +159,7 @@ func (w *Web) line(room chat.RoomID, m chat.Memory, who reader, offer *answer.Ch
 		ID: string(m.ID), Role: "assistant", Text: m.Text, Timestamp: m.At.UnixMilli(), ReplyTo: string(m.InReplyTo),
 		History: m.History, Tools: wishes{details: who.details}.pastTools(m), Interrupted: m.Interrupted, FailureKind: m.Failure, Choices: offer,
 	}
-	if m.Author != chat.EntityID(w.opts.Agent.ID) {
+	if !w.opts.wrote(m) {
 		line.Role, line.Files = "user", attachedTo(m)
 		if key, ok := strings.CutPrefix(string(m.ID), string(room)+"/"); ok { // the others are pressed options
 			line.ClientMessageID = key
@@ -194,12 +194,23 @@ func (w *Web) stop(rw http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	if _, err := w.submit(r.Context(), chat.Command{Room: room.ID, Author: readerOf(r).author(room.ID), Name: chat.Stop}); err != nil {
-		w.broken(rw, "stop an answer", err)
+	if no := (door{w}).stopAnswers(r, room.ID); no != nil {
+		no.reply(rw)
 		return
 	}
-	reply(rw, http.StatusOK, map[string]any{"ok": true})
+	reply(rw, http.StatusOK, okReply{true})
 }
+
+// stopAnswers ends the running answers in a room.
+func (d door) stopAnswers(r *http.Request, room chat.RoomID) *refusal {
+	if _, err := d.web.submit(r.Context(), chat.Command{Room: room, Author: readerOf(r).author(room), Name: chat.Stop}); err != nil {
+		return d.web.failures.refuse("stop an answer", err)
+	}
+	return nil
+}
+
+// wrote reports whether the agent is the author of m.
+func (o *Options) wrote(m chat.Memory) bool { return m.Author == chat.EntityID(o.Agent.ID) }
 
 // clear deletes the messages. The conversation itself stays, so an open page can continue.
 func (w *Web) clear(rw http.ResponseWriter, r *http.Request) {

@@ -17,9 +17,7 @@ type deepchatAPI struct{ clients }
 func (a deepchatAPI) routes(mux *http.ServeMux) {
 	mux.HandleFunc("POST /deepchat", a.send)
 	mux.HandleFunc("POST /deepchat/stop", func(rw http.ResponseWriter, r *http.Request) {
-		if a.stopOwn(rw, r, deepchatID(conversationCookie(r))) {
-			reply(rw, http.StatusOK, map[string]bool{"ok": true})
-		}
+		a.stop(rw, r, deepchatID(conversationCookie(r)), okReply{true})
 	})
 }
 
@@ -39,9 +37,7 @@ func conversationCookie(r *http.Request) string {
 
 // send is POST /deepchat: a stream if the component asks for one, and otherwise the whole answer.
 func (a deepchatAPI) send(rw http.ResponseWriter, r *http.Request) {
-	var x *exchange
-	var t target
-	apart(func() { x, t = a.take(rw, r) })
+	x, t := a.accept(rw, r)
 	if x == nil {
 		return
 	}
@@ -50,11 +46,9 @@ func (a deepchatAPI) send(rw http.ResponseWriter, r *http.Request) {
 		x.relay(t, enc)
 		return
 	}
-	s, err := a.whole(r, t.run, x.listen(t, enc))
-	sentence, failed := s.Failed()
-	switch {
-	case err != nil:
-		a.unanswered(rw, r, err)
+	s, ok := x.wait(t, enc)
+	switch sentence, failed := s.Failed(); {
+	case !ok:
 	case failed:
 		reply(rw, http.StatusOK, deepchat.Error{Error: sentence})
 	default:
@@ -62,58 +56,39 @@ func (a deepchatAPI) send(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// take reads a request and accepts its message, or answers it and returns nil.
-func (a deepchatAPI) take(rw http.ResponseWriter, r *http.Request) (*exchange, target) {
-	in, end, ok := a.read(rw, r)
-	if !ok {
-		return nil, target{}
-	}
-	defer end()
-	id := cmp.Or(in.Conversation, conversationCookie(r))
-	if id == "" {
-		id = newID()
-		http.SetCookie(rw, &http.Cookie{
-			Name: deepchatCookie, Value: id, Path: "/deepchat", HttpOnly: true, SameSite: http.SameSiteStrictMode,
-			Secure: strings.HasPrefix(r.Header.Get("Origin"), "https:"),
+// accept accepts the message of a request, or answers the request; then x is nil. A message with files is a form.
+func (a deepchatAPI) accept(rw http.ResponseWriter, r *http.Request) (x *exchange, t target) {
+	kind, params, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if kind != "multipart/form-data" {
+		return a.clients.accept(rw, r, func(body []byte) (incoming, error) {
+			in, err := deepchat.ParseJSON(body)
+			return locate(rw, r, in, err)
 		})
 	}
-	x, ok := a.begin(rw, r, deepchatID(id))
-	if !ok {
-		return nil, target{}
-	}
-	t, ok := x.deliver(sent{messages: in.Messages, after: -1})
-	if !ok {
-		return nil, t
-	}
+	apart(func() {
+		body := r.Body
+		end := a.web.receive(rw, r)
+		in, err := deepchat.ParseForm(multipart.NewReader(http.MaxBytesReader(rw, r.Body, maxBody), params["boundary"]))
+		q, err := locate(rw, r, in, err)
+		if err != nil {
+			end()
+			refuseBody(rw, body, refuse(err, sentence(err)))
+			return
+		}
+		defer end()
+		x, t = a.take(rw, r, q)
+	})
 	return x, t
 }
 
-// read reads a request, or answers it. The caller must call end when it no longer needs the request.
-func (a deepchatAPI) read(rw http.ResponseWriter, r *http.Request) (in deepchat.Request, end func(), ok bool) {
-	kind, params, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if kind != "multipart/form-data" {
-		data, end, ok := a.readDialect(rw, r)
-		if !ok {
-			return in, nil, false
-		}
-		in, err := deepchat.ParseJSON(data)
-		return in, end, a.accepted(rw, end, err)
+// locate returns the message of a request in its conversation: the one that the request or a cookie names, or a new one.
+func locate(rw http.ResponseWriter, r *http.Request, in deepchat.Request, err error) (incoming, error) {
+	id := cmp.Or(in.Conversation, conversationCookie(r))
+	if id == "" && err == nil {
+		id = newID()
+		c := pageCookie(r, deepchatCookie, id, 0)
+		c.Path = "/deepchat"
+		http.SetCookie(rw, c)
 	}
-	body := r.Body
-	end = a.web.receive(rw, r)
-	in, err := deepchat.ParseForm(multipart.NewReader(http.MaxBytesReader(rw, r.Body, maxBody), params["boundary"]))
-	if err != nil {
-		end()
-		refuseBody(rw, body, refuse(err, sentence(err)))
-	}
-	return in, end, err == nil
-}
-
-// accepted answers a request that has another form.
-func (deepchatAPI) accepted(rw http.ResponseWriter, end func(), err error) bool {
-	if err != nil {
-		end()
-		fail(rw, http.StatusBadRequest, sentence(err))
-	}
-	return err == nil
+	return incoming{id: deepchatID(id), messages: in.Messages}, err
 }

@@ -83,10 +83,7 @@ func (a manageAPI) message(rw http.ResponseWriter, r *http.Request) (chat.Room, 
 	if !ok {
 		return room, chat.Memory{}, false
 	}
-	m, err := a.web.opts.Store.Memory(r.Context(), chat.MemoryID(r.PathValue("message")))
-	if err == nil && m.Room != room.ID {
-		err = chat.ErrNotFound
-	}
+	m, err := door(a).message(r, room.ID)
 	switch {
 	case errors.Is(err, chat.ErrNotFound):
 		fail(rw, http.StatusNotFound, "Message not found.")
@@ -94,6 +91,15 @@ func (a manageAPI) message(rw http.ResponseWriter, r *http.Request) (chat.Room, 
 		a.web.broken(rw, "find a message", err)
 	}
 	return room, m, err == nil
+}
+
+// message returns the message that the request names, or [chat.ErrNotFound] if it is not in the room.
+func (d door) message(r *http.Request, room chat.RoomID) (chat.Memory, error) {
+	m, err := d.web.opts.Store.Memory(r.Context(), chat.MemoryID(r.PathValue("message")))
+	if err == nil && m.Room != room {
+		err = chat.ErrNotFound
+	}
+	return m, err
 }
 
 // againRequest is the new text of a message; empty: the same.
@@ -130,18 +136,10 @@ func (a manageAPI) again(rw http.ResponseWriter, r *http.Request) {
 		no.reply(rw)
 		return
 	}
-	edit := chat.Edited{Again: true, Message: chat.Message{Memory: m, Place: room, Address: chat.Address{
-		Connector: Name, Room: room.ID, ReplyTo: m.ID, BilledTo: payer, Details: who.details,
-	}}}
-	if strings.TrimSpace(body.Text) != "" {
-		edit.Text = body.Text
-	}
-	acc, err := a.web.submit(r.Context(), edit)
+	acc, no := a.answerAgain(r, room, payer, m, body.Text)
 	switch {
-	case err != nil:
-		a.web.broken(rw, "answer a message again", err)
-	case acc.Refused != "":
-		fail(rw, http.StatusConflict, acc.Refused)
+	case no != nil:
+		no.reply(rw)
 	case acc.Run == "":
 		fail(rw, http.StatusConflict, "Only the last message can be answered again. Please send it as a new one.")
 	default:
@@ -150,6 +148,26 @@ func (a manageAPI) again(rw http.ResponseWriter, r *http.Request) {
 		acc.Duplicate = true // the client may have the text of the answer before
 		a.web.stream(rw, r, room.ID, acc, wishes{reasoning: body.Reasoning, details: who.details})
 	}
+}
+
+// answerAgain answers a message again, with another text if that is not blank. There is no run if only a new message can be
+// answered.
+func (a manageAPI) answerAgain(r *http.Request, room chat.Room, payer chat.EntityID, m chat.Memory, text string) (chat.Accepted, *refusal) {
+	who := readerOf(r)
+	edit := chat.Edited{Again: true, Message: chat.Message{Memory: m, Place: room, Address: chat.Address{
+		Connector: Name, Room: room.ID, ReplyTo: m.ID, BilledTo: payer, Details: who.details,
+	}}}
+	if edit.Author = who.author(room.ID); strings.TrimSpace(text) != "" {
+		edit.Text = text
+	}
+	acc, err := a.web.submit(r.Context(), edit)
+	switch {
+	case err != nil:
+		return acc, a.web.failures.refuse("answer a message again", err)
+	case acc.Refused != "":
+		return acc, refused(http.StatusConflict, acc.Refused)
+	}
+	return acc, nil
 }
 
 // rating is the reader's opinion on an answer, as it is stored.
@@ -172,7 +190,7 @@ func (a manageAPI) rate(rw http.ResponseWriter, r *http.Request) {
 		no = refused(http.StatusBadRequest, "rating is up, down or none.")
 	case len([]rune(body.Reason)) > maxReason:
 		no = refused(http.StatusRequestEntityTooLarge, "A reason may be at most 1000 characters.")
-	case m.Author != chat.EntityID(a.web.opts.Agent.ID):
+	case !a.web.opts.wrote(m):
 		no = refused(http.StatusConflict, "Only answers can be rated.")
 	}
 	if no != nil {
@@ -254,7 +272,7 @@ type exported struct {
 // writer returns the name of who wrote a message.
 func (a manageAPI) writer(m chat.Memory) string {
 	switch {
-	case m.Author == chat.EntityID(a.web.opts.Agent.ID):
+	case a.web.opts.wrote(m):
 		return a.web.opts.Agent.Name
 	case m.Name != "":
 		return m.Name

@@ -36,132 +36,93 @@ func (a openaiAPI) model() string { return string(a.web.opts.Agent.ID) }
 
 // complete is POST /v1/chat/completions.
 func (a openaiAPI) complete(rw http.ResponseWriter, r *http.Request) {
-	var q *openaiQuestion
-	apart(func() { q = a.take(rw, r, false) })
-	if q == nil {
-		return
+	in, x, t := a.accept(rw, r, func(in *openai.Request, q *incoming) { q.id, q.whole = chatID(r, *in) })
+	if x != nil {
+		enc := openai.NewChat(newID(), a.model(), time.Now().Unix(), in.IncludeUsage)
+		a.answer(x, t, in.Stream, enc, enc.Whole)
 	}
-	enc := openai.NewChat(newID(), a.model(), time.Now().Unix(), q.IncludeUsage)
-	a.answer(q, enc, enc.Whole)
 }
 
 // respond is POST /v1/responses.
 func (a openaiAPI) respond(rw http.ResponseWriter, r *http.Request) {
-	var q *openaiQuestion
-	apart(func() { q = a.take(rw, r, true) })
-	if q == nil {
-		return
+	in, x, t := a.accept(rw, r, func(in *openai.Request, q *incoming) { q.id, q.earlier, q.counted = responseID(in) })
+	if x != nil {
+		// The id names the conversation, and the number of the user's messages, so a later request can follow it.
+		id := fmt.Sprintf("resp_%x_%d", in.Conversation, len(x.past)+1)
+		enc := openai.NewResponses(id, a.model(), in.Previous, time.Now().Unix())
+		a.answer(x, t, in.Stream, enc, enc.Whole)
 	}
-	enc := openai.NewResponses(q.responseID(), a.model(), q.Previous, time.Now().Unix())
-	a.answer(q, enc, enc.Whole)
 }
 
-// openaiQuestion is an accepted request.
-type openaiQuestion struct {
-	openai.Request
-	*exchange
-	target
-	messages int // of the user, with this one
+// accept accepts the message of a request, or answers the request; then x is nil. locate sets its conversation.
+func (a openaiAPI) accept(rw http.ResponseWriter, r *http.Request, locate func(*openai.Request, *incoming)) (in openai.Request, x *exchange, t target) {
+	x, t = a.clients.accept(rw, r, func(body []byte) (q incoming, err error) {
+		if in, err = openai.Parse(body); err != nil {
+			return q, err
+		}
+		q = incoming{messages: in.Messages, system: in.System, brief: openai.IsTask(r.Header, in)}
+		if locate(&in, &q); q.brief {
+			q.id = "" // it is no part of the conversation
+		}
+		in.Messages = nil // they would be held as long as the stream
+		return q, nil
+	})
+	return in, x, t
 }
 
 // answer replies with the answer, as a stream or as a whole.
-func (a openaiAPI) answer(q *openaiQuestion, enc dialect.Encoder, whole func(dialect.State) any) {
-	defer q.forget()
-	if q.Stream {
-		q.relay(q.target, enc)
+func (a openaiAPI) answer(x *exchange, t target, stream bool, enc dialect.Encoder, whole func(dialect.State) any) {
+	defer x.forget()
+	if stream {
+		x.relay(t, enc)
 		return
 	}
-	s, err := a.whole(q.r, q.run, q.listen(q.target, enc))
-	switch sentence, failed := s.Failed(); {
-	case err != nil:
-		a.unanswered(q.rw, q.r, err)
-	case failed:
-		q.rw.Header().Set("X-Should-Retry", "false") // the user decides about another attempt
-		fail(q.rw, http.StatusBadGateway, sentence)
-	default:
-		reply(q.rw, http.StatusOK, whole(s))
-	}
-}
-
-// take reads a request and accepts its message, or answers it and returns nil.
-func (a openaiAPI) take(rw http.ResponseWriter, r *http.Request, response bool) *openaiQuestion {
-	data, end, ok := a.readDialect(rw, r)
+	s, ok := x.wait(t, enc)
 	if !ok {
-		return nil
+		return
 	}
-	defer end()
-	in, err := openai.Parse(data)
-	if err != nil {
-		fail(rw, http.StatusBadRequest, err.Error())
-		return nil
+	if sentence, failed := s.Failed(); failed {
+		x.rw.Header().Set("X-Should-Retry", "false") // the user decides about another attempt
+		fail(x.rw, http.StatusBadGateway, sentence)
+		return
 	}
-	id, whole, after := chatID(r, in)
-	if response {
-		id, after = responseID(&in)
-	}
-	task := openai.IsTask(r.Header, in)
-	if task {
-		id = "" // it is no part of the conversation
-	}
-	x, ok := a.begin(rw, r, id)
-	if !ok {
-		return nil
-	}
-	x.brief = task
-	t, ok := x.deliver(sent{messages: in.Messages, system: in.System, whole: whole, after: after})
-	if !ok {
-		return nil
-	}
-	in.Messages = nil // they would be held as long as the stream
-	return &openaiQuestion{in, x, t, len(x.past) + 1}
+	reply(x.rw, http.StatusOK, whole(s))
 }
 
 // chatID returns the client's id of the conversation of a chat completion, and whether the client sends all of it each time.
-func chatID(r *http.Request, in openai.Request) (id string, whole bool, after int) {
-	for _, header := range []string{"X-OpenWebUI-Chat-Id", "X-LibreChat-Conversation-Id", "X-Conversation-Id"} {
-		if id := r.Header.Get(header); id != "" {
-			return "chat/" + id, true, -1
-		}
-	}
+func chatID(r *http.Request, in openai.Request) (id string, whole bool) {
+	h := r.Header
+	in.Conversation = cmp.Or(h.Get("X-OpenWebUI-Chat-Id"), h.Get("X-LibreChat-Conversation-Id"), h.Get("X-Conversation-Id"), in.Conversation)
 	switch {
 	case in.Conversation != "":
-		return "chat/" + in.Conversation, true, -1
+		return "chat/" + in.Conversation, true
 	case in.User != "":
-		return "user/" + in.User, false, -1
+		return "user/" + in.User, false
 	}
-	return "", false, -1
+	return "", false
 }
 
 // responseID returns the id of the conversation of a response: the one that the previous response names, the client's, or a
-// new one. after is the number of the user's messages before this one, if it is known, or -1.
-func responseID(in *openai.Request) (id string, after int) {
-	after = -1
+// new one. earlier is the number of the user's messages before this one, if it is known (counted).
+func responseID(in *openai.Request) (id string, earlier int, counted bool) {
 	if rest, ok := strings.CutPrefix(in.Previous, "resp_"); ok {
 		conversation, n, _ := strings.Cut(rest, "_")
 		if id, err := hex.DecodeString(conversation); err == nil {
 			in.Conversation = string(id)
 		}
-		if n, err := strconv.Atoi(n); err == nil {
-			after = n
+		if n, err := strconv.Atoi(n); err == nil && n >= 0 {
+			earlier, counted = n, true
 		}
 	}
 	in.Conversation = cmp.Or(in.Conversation, newID())
-	return "response/" + in.Conversation, after
-}
-
-// responseID returns the id of the response. It names the conversation, and the number of the user's messages, so a later
-// request can follow it.
-func (q *openaiQuestion) responseID() string {
-	return fmt.Sprintf("resp_%x_%d", q.Conversation, q.messages)
+	return "response/" + in.Conversation, earlier, counted
 }
 
 // cancel stops the answers of a response's conversation: POST /v1/responses/{id}/cancel.
 func (a openaiAPI) cancel(rw http.ResponseWriter, r *http.Request) {
 	in := openai.Request{Previous: r.PathValue("id")}
-	id, _ := responseID(&in)
-	if a.stopOwn(rw, r, id) {
-		reply(rw, http.StatusOK, map[string]any{"id": in.Previous, "object": "response", "status": "cancelled"})
-	}
+	id, _, _ := responseID(&in)
+	a.stop(rw, r, id, map[string]any{"id": in.Previous, "object": "response", "status": "cancelled"})
 }
 
 // openaiErrors converts error responses to OpenAI's form.

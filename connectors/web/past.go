@@ -104,13 +104,13 @@ func (w *Web) file(rw http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	n, err := strconv.Atoi(r.PathValue("n"))
-	m, merr := w.opts.Store.Memory(r.Context(), chat.MemoryID(r.PathValue("message")))
-	if err != nil || merr == nil && m.Room != room.ID {
-		merr = chat.ErrNotFound
+	m, err := door{w}.message(r, room.ID)
+	n, nerr := strconv.Atoi(r.PathValue("n"))
+	if nerr != nil {
+		err = chat.ErrNotFound
 	}
 	var f *stored
-	if err = merr; err == nil {
+	if err == nil {
 		f, err = openStored(r.Context(), w.opts.Store, chat.RunID(m.ID), n) // an answer has the id of its run
 	}
 	switch {

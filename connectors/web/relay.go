@@ -16,8 +16,7 @@ type listening struct {
 	encoder dialect.Encoder
 	// answered is the question that the request has answered: the answer that waited for it may still show it.
 	answered string
-	skips    bool                // the client has a part of the answer already
-	prepare  func(h http.Header) // sets headers of the response; can be nil
+	skips    bool // the client has a part of the answer already
 }
 
 // relay streams a run's answer in another format, until it ends, or waits for a choice. A run that is "" has no answer.
@@ -28,9 +27,6 @@ func (c clients) relay(rw http.ResponseWriter, r *http.Request, run chat.RunID, 
 	out := newSSE(rw, c.web.ending)
 	ctx, done := readerOf(r).allowed(r.Context())
 	defer done()
-	if l.prepare != nil {
-		l.prepare(rw.Header())
-	}
 	var err error
 	apart(func() { err = out.start() })
 	if err == nil {

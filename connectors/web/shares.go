@@ -114,10 +114,7 @@ func (a manageAPI) snapshot(ctx context.Context, room chat.RoomID, ends time.Tim
 	}
 	size := 0
 	for _, m := range slices.Backward(recent) {
-		role, said := dialect.User, dialect.Own(m.Text) // a client's instructions are not for others
-		if m.Author == chat.EntityID(a.web.opts.Agent.ID) {
-			role, said = dialect.Assistant, m.Text
-		}
+		role, said := clients(a).said(m) // a client's instructions are not for others
 		if size += len(said); size > maxShared {
 			break
 		}

@@ -90,26 +90,30 @@ func (w *Web) accept(rw http.ResponseWriter, r *http.Request) *accepted {
 	if !ok {
 		return nil
 	}
-	return w.submitQuestion(rw, r, room, payer, q)
+	acc, no := w.submitQuestion(r, room, payer, q)
+	if no != nil {
+		no.reply(rw)
+		return nil
+	}
+	return acc
 }
 
 // submitQuestion accepts q, as accept does with that of a request.
-func (w *Web) submitQuestion(rw http.ResponseWriter, r *http.Request, room chat.Room, payer chat.EntityID, q question) *accepted {
+func (w *Web) submitQuestion(r *http.Request, room chat.Room, payer chat.EntityID, q question) (*accepted, *refusal) {
 	who := readerOf(r)
 	author, id := who.author(room.ID), q.id(room.ID)
 	known, err := w.known(r.Context(), chat.Memory{ID: id, Room: room.ID, Author: author, Text: q.Text})
 	if err != nil {
-		w.broken(rw, "find a message", err)
-		return nil
+		return nil, w.failures.refuse("find a message", err)
 	}
 	var files []chat.Attachment
 	if !known {
-		if !w.allow(rw, r, w.messages) {
-			return nil
+		no := w.charge(r, w.messages)
+		if no == nil {
+			files, no = fileAPI{w}.attach(r.Context(), room.ID, payer, q)
 		}
-		var ok bool
-		if files, ok = (fileAPI{w}).attach(rw, r, room.ID, payer, q); !ok {
-			return nil
+		if no != nil {
+			return nil, no
 		}
 	}
 	m := chat.Memory{ID: id, Room: room.ID, Author: author, Name: cmp.Or(who.name, q.Name), Text: q.Text, Files: files, At: time.Now()}
@@ -124,15 +128,13 @@ func (w *Web) submitQuestion(rw http.ResponseWriter, r *http.Request, room chat.
 	}
 	switch {
 	case err != nil:
-		w.broken(rw, "accept a message", err)
-		return nil
+		return nil, w.failures.refuse("accept a message", err)
 	case acc.Altered:
 		no := refused(http.StatusConflict, "This message was already sent with different text.")
 		no.code = "CHAT_IDEMPOTENCY_CONFLICT"
-		no.reply(rw)
-		return nil
+		return nil, no
 	}
-	return &accepted{acc, room.ID, wishes{q.StreamProtocol == "legacy", q.Reasoning, who.details}}
+	return &accepted{acc, room.ID, wishes{q.StreamProtocol == "legacy", q.Reasoning, who.details}}, nil
 }
 
 // known reports whether m arrived before.

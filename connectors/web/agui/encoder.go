@@ -4,7 +4,6 @@ package agui
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -207,32 +206,4 @@ func History(b []byte, messages []wire.Message) []byte {
 		Type     wire.Type      `json:"type"`
 		Messages []wire.Message `json:"messages"` // also if there are none
 	}{wire.MessagesSnapshot, messages})
-}
-
-// Option returns the index of the option that the payload of a resumption names: its text or number, as a string or as the
-// member option, choice or value of an object; or yes or no: yes is the first option, and no the last.
-func Option(c answer.Choices, payload json.RawMessage) (option int, ok bool) {
-	var text string
-	var number int
-	var yes bool
-	switch {
-	case json.Unmarshal(payload, &text) == nil:
-		return c.Named(text)
-	case json.Unmarshal(payload, &number) == nil:
-		return number, number >= 0 && number < len(c.Options)
-	case json.Unmarshal(payload, &yes) == nil && yes:
-		return 0, true
-	case json.Unmarshal(payload, &yes) == nil:
-		return len(c.Options) - 1, true
-	}
-	var object map[string]json.RawMessage
-	if json.Unmarshal(payload, &object) != nil {
-		return 0, false
-	}
-	for _, name := range []string{"option", "choice", "value", "approved"} {
-		if inner, found := object[name]; found && len(inner) > 0 && inner[0] != '{' {
-			return Option(c, inner)
-		}
-	}
-	return 0, false
 }

@@ -49,12 +49,6 @@ func Parse(data []byte) (Request, error) {
 	return r, nil
 }
 
-// Asks reports whether the last message is one of the user, with content.
-func (r Request) Asks() bool {
-	n := len(r.Messages)
-	return n > 0 && r.Messages[n-1].Role == dialect.User && !r.Messages[n-1].Empty()
-}
-
 // StateObject reports whether the client's state is an object.
 func (r Request) StateObject() bool { return bytes.HasPrefix(bytes.TrimSpace(r.State), []byte("{")) }
 

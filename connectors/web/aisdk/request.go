@@ -54,8 +54,8 @@ func Parse(data []byte) (Request, error) {
 		r.Answer = last.ID
 		return r, nil
 	}
-	if last.Role != dialect.User || r.Messages[len(r.Messages)-1].Empty() {
-		return r, errors.New("the last message must be one of the user, with text or a file")
+	if last.Role != dialect.User || !dialect.Asks(r.Messages) {
+		return r, dialect.ErrNoMessage
 	}
 	return r, nil
 }

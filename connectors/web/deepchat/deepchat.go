@@ -82,11 +82,8 @@ type Request struct {
 	Conversation string            // of additionalBodyProps; can be empty
 }
 
-// The errors of a request are sentences.
-var (
-	errForm  = errors.New(`the body must be a JSON object with "messages"`)
-	errEmpty = errors.New("the last message must be one of the user, with text or a file")
-)
+// errForm is the sentence about a body that has another form.
+var errForm = errors.New(`the body must be a JSON object with "messages"`)
 
 // message is a message in a request.
 type message struct {
@@ -155,8 +152,8 @@ func (r *Request) add(m message) {
 }
 
 func (r *Request) check() error {
-	if n := len(r.Messages); n == 0 || r.Messages[n-1].Role != dialect.User || r.Messages[n-1].Empty() {
-		return errEmpty
+	if !dialect.Asks(r.Messages) {
+		return dialect.ErrNoMessage
 	}
 	return nil
 }

@@ -2,10 +2,13 @@ package dialect
 
 import (
 	"encoding/base64"
+	"encoding/json"
+	"errors"
 	"mime"
 	"slices"
 	"strings"
 
+	"parley/core/answer"
 	"parley/core/text"
 )
 
@@ -31,6 +34,15 @@ type File struct {
 
 // Empty reports whether m has no content.
 func (m Message) Empty() bool { return strings.TrimSpace(m.Text) == "" && len(m.Files) == 0 }
+
+// ErrNoMessage refuses a request without a message for the agent.
+var ErrNoMessage = errors.New("the last message must be one of the user, with text or a file")
+
+// Asks reports whether the last message is one of the user, with content.
+func Asks(all []Message) bool {
+	n := len(all)
+	return n > 0 && all[n-1].Role == User && !all[n-1].Empty()
+}
 
 // AddText adds a part of the text.
 func (m *Message) AddText(more string) {
@@ -146,4 +158,32 @@ func Transcript(all []Message) string {
 	}
 	slices.Reverse(lines)
 	return "Earlier messages of this conversation, as the client has sent them:\n" + strings.Join(lines, "\n")
+}
+
+// Option returns the index of the option that a client's payload names: its text or number, as a string or as the
+// member option, choice or value of an object; or yes or no: yes is the first option, and no the last.
+func Option(c answer.Choices, payload json.RawMessage) (option int, ok bool) {
+	var text string
+	var number int
+	var yes bool
+	switch {
+	case json.Unmarshal(payload, &text) == nil:
+		return c.Named(text)
+	case json.Unmarshal(payload, &number) == nil:
+		return number, number >= 0 && number < len(c.Options)
+	case json.Unmarshal(payload, &yes) == nil && yes:
+		return 0, true
+	case json.Unmarshal(payload, &yes) == nil:
+		return len(c.Options) - 1, true
+	}
+	var object map[string]json.RawMessage
+	if json.Unmarshal(payload, &object) != nil {
+		return 0, false
+	}
+	for _, name := range []string{"option", "choice", "value", "approved"} {
+		if inner, found := object[name]; found && len(inner) > 0 && inner[0] != '{' {
+			return Option(c, inner)
+		}
+	}
+	return 0, false
 }

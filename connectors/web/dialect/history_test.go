@@ -77,7 +77,7 @@ func FuzzRequests(f *testing.F) {
 		if u, err := aisdk.Parse(body); u.Question == "" {
 			check("aisdk", u.Messages, err)
 		}
-		if a, err := agui.Parse(body); a.Asks() {
+		if a, err := agui.Parse(body); dialect.Asks(a.Messages) {
 			check("agui", a.Messages, err)
 		}
 		d, err := deepchat.ParseJSON(body)

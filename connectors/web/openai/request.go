@@ -6,7 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"net/http"
 	"strings"
 
@@ -68,28 +68,27 @@ type part struct {
 	} `json:"input_audio"`
 }
 
-// Sentences of refused requests.
-const (
-	noTools    = "This agent has its own tools, so it takes none from clients. Remove tools from the request."
-	noMessage  = "The last message must be one of the user, with text or a file."
-	oneChoice  = "This agent gives one answer: n must be 1."
-	notJSON    = "The body must be a JSON object in the form of OpenAI's API."
-	remoteFile = "Send images and files inside the request, as data: URLs."
+// The sentences of refused requests.
+var (
+	errTools   = errors.New("this agent has its own tools, so it takes none from clients. Remove tools from the request")
+	errChoices = errors.New("this agent gives one answer: n must be 1")
+	errForm    = errors.New("the body must be a JSON object in the form of OpenAI's API")
+	errRemote  = errors.New("send images and files inside the request, as data: URLs")
 )
 
-// Parse reads a request. Its error is a sentence for users.
+// Parse reads a request. Its error is a sentence.
 func Parse(data []byte) (Request, error) {
 	var in body
 	if err := json.Unmarshal(data, &in); err != nil {
-		return Request{}, fmt.Errorf("%s", notJSON)
+		return Request{}, errForm
 	}
 	r := Request{Model: in.Model, Stream: in.Stream, IncludeUsage: in.StreamOptions.IncludeUsage, System: in.Instructions,
 		Conversation: in.conversation(), Previous: in.Previous, User: in.User}
 	switch {
 	case len(in.Tools)+len(in.Functions) > 0:
-		return r, fmt.Errorf("%s", noTools)
+		return r, errTools
 	case in.N > 1:
-		return r, fmt.Errorf("%s", oneChoice)
+		return r, errChoices
 	case len(in.Input) > 0:
 		if err := in.readInput(); err != nil {
 			return r, err
@@ -100,8 +99,8 @@ func Parse(data []byte) (Request, error) {
 			return r, err
 		}
 	}
-	if n := len(r.Messages); n == 0 || r.Messages[n-1].Role != dialect.User || r.Messages[n-1].Empty() {
-		return r, fmt.Errorf("%s", noMessage)
+	if !dialect.Asks(r.Messages) {
+		return r, dialect.ErrNoMessage
 	}
 	return r, nil
 }
@@ -113,7 +112,7 @@ func (in *body) readInput() error {
 		return nil
 	}
 	if json.Unmarshal(in.Input, &in.Messages) != nil {
-		return fmt.Errorf("%s", notJSON)
+		return errForm
 	}
 	return nil
 }
@@ -137,7 +136,7 @@ func (r *Request) add(in message, last bool) error {
 	if json.Unmarshal(in.Content, &m.Text) != nil {
 		var parts []part
 		if len(in.Content) > 0 && json.Unmarshal(in.Content, &parts) != nil {
-			return fmt.Errorf("%s", notJSON)
+			return errForm
 		}
 		for _, p := range parts {
 			if err := p.addTo(&m, last); err != nil {
@@ -169,7 +168,7 @@ func (p part) addTo(m *dialect.Message, files bool) error {
 	}
 	f, ok := dialect.FileOf(address, name)
 	if !ok {
-		return fmt.Errorf("%s", remoteFile)
+		return errRemote
 	}
 	m.Files = append(m.Files, f)
 	return nil
