@@ -42,19 +42,10 @@ type agentAPI struct{ web *Web }
 // guessed.
 func (a agentAPI) message(rw http.ResponseWriter, r *http.Request) {
 	w := a.web
-	if !w.allow(rw, r, w.attempts) {
-		return
-	}
-	name := r.PathValue("name")
-	token, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if w.opts.Agents == nil || !bearer || !w.opts.Agents.AuthorizedAgent(name, token) {
-		rw.Header().Set("WWW-Authenticate", "Bearer")
-		refuseBody(rw, r.Body, refused(http.StatusUnauthorized, "There is no such agent with this token."))
-		return
-	}
-	body, no := hookBody(r)
-	if no != nil {
-		refuseBody(rw, r.Body, no)
+	body, ok := door{w}.called(rw, r, "There is no such agent with this token.", func(name, token string) bool {
+		return w.opts.Agents != nil && w.opts.Agents.AuthorizedAgent(name, token)
+	})
+	if !ok {
 		return
 	}
 	var in agentPost
@@ -70,7 +61,7 @@ func (a agentAPI) message(rw http.ResponseWriter, r *http.Request) {
 		fail(rw, http.StatusBadRequest, badKey)
 		return
 	}
-	acc, err := w.opts.Agents.Post(r.Context(), name, in.ThreadID, in.ID, key, in.Text)
+	acc, err := w.opts.Agents.Post(r.Context(), r.PathValue("name"), in.ThreadID, in.ID, key, in.Text)
 	if errors.Is(err, chat.ErrNotFound) || errors.Is(err, chat.ErrUnreached) {
 		fail(rw, http.StatusConflict, "This agent has no chat with this threadId: it has ended, for example by /new. Use that of the newest request.")
 		return

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/connectors"
+	"parley/connectors/web/login"
 )
 
 const (
@@ -36,15 +37,11 @@ func (c *claims) end(ctx context.Context) (time.Time, error) {
 	if !c.found.IsZero() {
 		return c.found, nil
 	}
-	now := time.Now().UTC().Format(time.RFC3339)
-	if _, err := c.memo.Swap(ctx, sinceName, "", now); err != nil {
-		return time.Time{}, fmt.Errorf("store since when visitors are identified: %w", err)
+	kept, err := login.Once(ctx, c.memo, sinceName, time.Now().UTC().Format(time.RFC3339))
+	var since time.Time
+	if err == nil {
+		since, err = time.Parse(time.RFC3339, kept)
 	}
-	kept, err := c.memo.Kept(ctx, sinceName)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("read since when visitors are identified: %w", err)
-	}
-	since, err := time.Parse(time.RFC3339, kept)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("read since when visitors are identified: %w", err)
 	}

@@ -35,19 +35,10 @@ type Hooks interface {
 
 // hook is POST /api/hooks/{name}. Attempts are limited before the secret is compared, so that it can't be guessed.
 func (w *Web) hook(rw http.ResponseWriter, r *http.Request) {
-	if !w.allow(rw, r, w.attempts) {
-		return
-	}
-	name := r.PathValue("name")
-	token, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if w.opts.Hooks == nil || !bearer || !w.opts.Hooks.Authorized(name, token) {
-		rw.Header().Set("WWW-Authenticate", "Bearer")
-		refuseBody(rw, r.Body, refused(http.StatusUnauthorized, "There is no such hook with this secret."))
-		return
-	}
-	body, no := hookBody(r)
-	if no != nil {
-		refuseBody(rw, r.Body, no)
+	body, ok := door{w}.called(rw, r, "There is no such hook with this secret.", func(name, token string) bool {
+		return w.opts.Hooks != nil && w.opts.Hooks.Authorized(name, token)
+	})
+	if !ok {
 		return
 	}
 	key := r.Header.Get("Idempotency-Key")
@@ -55,8 +46,28 @@ func (w *Web) hook(rw http.ResponseWriter, r *http.Request) {
 		fail(rw, http.StatusBadRequest, badKey)
 		return
 	}
-	acc, err := w.opts.Hooks.Receive(r.Context(), name, key, body)
+	acc, err := w.opts.Hooks.Receive(r.Context(), r.PathValue("name"), key, body)
 	w.hookReply(rw, acc, err)
+}
+
+// called returns the body of a program's request with its own secret, or answers the request: with unknown if the secret is not
+// that of the name in the path.
+func (d door) called(rw http.ResponseWriter, r *http.Request, unknown string, authorized func(name, token string) bool) (body []byte, ok bool) {
+	if !d.web.allow(rw, r, d.web.attempts) {
+		return nil, false
+	}
+	token, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	var no *refusal
+	if !bearer || !authorized(r.PathValue("name"), token) {
+		rw.Header().Set("WWW-Authenticate", "Bearer")
+		no = refused(http.StatusUnauthorized, unknown)
+	} else {
+		body, no = hookBody(r)
+	}
+	if no != nil {
+		refuseBody(rw, r.Body, no)
+	}
+	return body, no == nil
 }
 
 const badKey = "The Idempotency-Key must be at most 128 visible ASCII characters, without spaces and slashes."

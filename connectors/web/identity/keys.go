@@ -3,8 +3,6 @@ package identity
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"sync"
@@ -53,7 +51,7 @@ type Keys struct{ Store login.Store }
 // with [chat.ErrTooMany] if there are [MaxKeys], and if the store does.
 func (s Keys) Create(ctx context.Context, k Key) (text string, made Key, err error) {
 	text = KeyPrefix + rand.Text()
-	k.Hash, k.Since = hash(text), time.Now()
+	k.Hash, k.Since = login.Hash(text), time.Now()
 	k.ID = k.Hash[:8]
 	err = login.Change(ctx, s.Store, KeysName, func(all *[]Key) error {
 		left := current(*all)
@@ -80,15 +78,7 @@ func (s Keys) List(ctx context.Context) ([]Key, error) {
 
 // Revoke deletes the key with an id. It fails with [chat.ErrNotFound] if there is none, and if the store does.
 func (s Keys) Revoke(ctx context.Context, id string) error {
-	err := login.Change(ctx, s.Store, KeysName, func(all *[]Key) error {
-		left := slices.DeleteFunc(slices.Clone(*all), func(k Key) bool { return k.ID == id })
-		if len(left) == len(*all) {
-			return chat.ErrNotFound
-		}
-		*all = left
-		return nil
-	})
-	if err != nil {
+	if err := login.Remove(ctx, s.Store, KeysName, func(k Key) bool { return k.ID == id }); err != nil {
 		return fmt.Errorf("revoke an API key: %w", err)
 	}
 	return nil
@@ -97,11 +87,6 @@ func (s Keys) Revoke(ctx context.Context, id string) error {
 func current(all []Key) []Key {
 	now := time.Now()
 	return slices.DeleteFunc(slices.Clone(all), func(k Key) bool { return !now.Before(k.Ends) })
-}
-
-func hash(secret string) string {
-	sum := sha256.Sum256([]byte(secret))
-	return hex.EncodeToString(sum[:])
 }
 
 // Ring finds the key of a request. It reads the list at most every [KeyFresh]. It is safe for concurrent use.
@@ -128,7 +113,7 @@ func (r *Ring) Find(ctx context.Context, text string) (Key, error) {
 		}
 	}
 	// The hash of a random key is no secret that the time of a look-up could reveal.
-	k, ok := r.held[hash(text)]
+	k, ok := r.held[login.Hash(text)]
 	switch {
 	case !ok:
 		return k, ErrUnknown

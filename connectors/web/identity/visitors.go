@@ -90,26 +90,15 @@ func (v *Visitors) MAC(ctx context.Context, use string, data []byte) ([]byte, er
 	return h.Sum(nil), nil
 }
 
-// read returns the secret, and makes it once. Processes that make it at the same moment agree on the first.
+// read returns the secret, and makes it once.
 func (v *Visitors) read(ctx context.Context) (secret string, err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	for range 2 {
-		if v.secret != "" {
-			return v.secret, nil
-		}
-		if v.secret, err = v.Store.Kept(ctx, secretName); err != nil {
+	if v.secret == "" {
+		if secret, err = login.Once(ctx, v.Store, secretName, rand.Text()); err != nil {
 			return "", fmt.Errorf("read the secret of visitors' tokens: %w", err)
 		}
-		if v.secret == "" {
-			if _, err := v.Store.Swap(ctx, secretName, "", rand.Text()); err != nil {
-				return "", fmt.Errorf("store a secret for visitors' tokens: %w", err)
-			}
-			v.secret, err = v.Store.Kept(ctx, secretName)
-			if err != nil {
-				return "", fmt.Errorf("read the secret of visitors' tokens: %w", err)
-			}
-		}
+		v.secret = secret
 	}
 	return v.secret, nil
 }

@@ -69,7 +69,7 @@ type code struct {
 func (s Sessions) NewCode(ctx context.Context) (string, error) {
 	made := rand.Text()[:codeLength]
 	err := Change(ctx, s.Store, codeName, func(c *code) error {
-		*c = code{hash(made), time.Now().Add(CodeTime)}
+		*c = code{Hash(made), time.Now().Add(CodeTime)}
 		return nil
 	})
 	if err != nil {
@@ -81,7 +81,7 @@ func (s Sessions) NewCode(ctx context.Context) (string, error) {
 // Redeem exchanges a code for the token of a new session. [chat.ErrNotFound] if the code is wrong, was used, or has expired.
 func (s Sessions) Redeem(ctx context.Context, written, device string) (token string, err error) {
 	err = Change(ctx, s.Store, codeName, func(c *code) error {
-		if !same(c.Hash, hash(plain(written))) || !time.Now().Before(c.Ends) {
+		if !same(c.Hash, Hash(plain(written))) || !time.Now().Before(c.Ends) {
 			return chat.ErrNotFound
 		}
 		*c = code{} // it is used up before there is a session
@@ -91,7 +91,7 @@ func (s Sessions) Redeem(ctx context.Context, written, device string) (token str
 		return "", fmt.Errorf("redeem a code: %w", err)
 	}
 	token, now := rand.Text(), time.Now()
-	made := Session{ID: hash(token)[:idLength], Device: device[:min(len(device), maxDevice)], Since: now, Ends: now.Add(SessionTime), Hash: hash(token)}
+	made := Session{ID: Hash(token)[:idLength], Device: device[:min(len(device), maxDevice)], Since: now, Ends: now.Add(SessionTime), Hash: Hash(token)}
 	err = Change(ctx, s.Store, sessionsName, func(all *[]Session) error {
 		*all = append(current(*all), made)
 		*all = (*all)[max(0, len(*all)-mostSessions):]
@@ -109,7 +109,7 @@ func (s Sessions) Find(ctx context.Context, token string) (found Session, err er
 	if err != nil {
 		return found, err
 	}
-	wanted := hash(token)
+	wanted := Hash(token)
 	for _, one := range all { // all of them: how long it takes says nothing
 		if same(one.Hash, wanted) {
 			found = one
@@ -141,18 +141,39 @@ func Read[T any](ctx context.Context, store Store, name string) (value T, err er
 
 // End ends a session. [chat.ErrNotFound] if there is none with this id.
 func (s Sessions) End(ctx context.Context, id string) error {
-	err := Change(ctx, s.Store, sessionsName, func(all *[]Session) error {
-		left := slices.DeleteFunc(slices.Clone(*all), func(one Session) bool { return one.ID == id })
+	if err := Remove(ctx, s.Store, sessionsName, func(one Session) bool { return one.ID == id }); err != nil {
+		return fmt.Errorf("end a session: %w", err)
+	}
+	return nil
+}
+
+// Remove deletes the elements of a stored list that match. It fails with [chat.ErrNotFound] if there are none, and like
+// [Change].
+func Remove[T any](ctx context.Context, store Store, name string, match func(T) bool) error {
+	return Change(ctx, store, name, func(all *[]T) error {
+		left := slices.DeleteFunc(slices.Clone(*all), match)
 		if len(left) == len(*all) {
 			return chat.ErrNotFound
 		}
 		*all = left
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("end a session: %w", err)
+}
+
+// Once returns a stored value, which is made if there is none. Processes that make it at the same moment agree on the first. It
+// fails with the error of the store.
+func Once(ctx context.Context, store Store, name, made string) (string, error) {
+	kept, err := store.Kept(ctx, name)
+	if kept != "" || err != nil {
+		return kept, err
 	}
-	return nil
+	if _, err := store.Swap(ctx, name, "", made); err != nil {
+		return "", err
+	}
+	if kept, err = store.Kept(ctx, name); err == nil && kept == "" {
+		err = errContended
+	}
+	return kept, err
 }
 
 // Change replaces a stored value by the result of edit, unless edit fails. It fails with the error of edit, or of the store.
@@ -177,8 +198,11 @@ func Change[T any](ctx context.Context, store Store, name string, edit func(*T) 
 			return err
 		}
 	}
-	return errors.New("other processes change it all the time")
+	return errContended
 }
+
+// errContended means that other processes change a value each time before this one can.
+var errContended = errors.New("other processes change it all the time")
 
 func decode[T any](kept string) (value T, err error) {
 	if kept == "" {
@@ -200,7 +224,8 @@ func plain(written string) string {
 	return strings.NewReplacer("-", "", " ", "", "0", "O", "1", "I", "8", "B").Replace(strings.ToUpper(strings.TrimSpace(written)))
 }
 
-func hash(secret string) string {
+// Hash returns the stored form of a secret.
+func Hash(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])
 }
