@@ -23,7 +23,6 @@ type Encoder struct {
 
 	sent    string // text
 	status  string
-	shown   bool // there is an activity
 	open    string
 	reasons bool // the open message is of reasoning
 	parts   int  // begun
@@ -69,12 +68,9 @@ func (e *Encoder) Encode(b []byte, s dialect.State) []byte {
 		e.call(c)
 	}
 	e.text(s.Text)
-	if s.Status == "" && s.Thinking {
-		s.Status = "Thinking…"
-	}
-	if s.Status != e.status {
-		e.status, e.shown = s.Status, true
-		e.add(wire.Event{Type: wire.ActivitySnapshot, MessageID: e.ID + "/status", ActivityType: "STATUS", Content: dialect.Raw(map[string]string{"text": s.Status})})
+	if line := s.Line(); line != e.status {
+		e.status = line
+		e.add(wire.Event{Type: wire.ActivitySnapshot, MessageID: e.ID + "/status", ActivityType: "STATUS", Content: dialect.Raw(map[string]string{"text": line})})
 	}
 	if s.Over() {
 		e.end(s, sentence, failed)

@@ -33,12 +33,6 @@ type Encoder struct {
 	out    dialect.Events
 }
 
-// The ids of parts that are replaced.
-const (
-	statusPart  = "data-status"
-	choicesPart = "data-choices"
-)
-
 // Status is the data of a data-status part; "" ends it.
 type Status struct {
 	Text string `json:"text"`
@@ -83,12 +77,9 @@ func (e *Encoder) Encode(b []byte, s dialect.State) []byte {
 		e.call(c)
 	}
 	e.text(s.Text)
-	if s.Status == "" && s.Thinking {
-		s.Status = "Thinking…"
-	}
-	if s.Status != e.status {
-		e.status = s.Status
-		e.add(uistream.Chunk{Type: statusPart, ID: "status", Data: dialect.Raw(Status{s.Status})})
+	if line := s.Line(); line != e.status {
+		e.status = line
+		e.add(uistream.Chunk{Type: "data-status", ID: "status", Data: dialect.Raw(Status{line})})
 	}
 	e.choices(s)
 	if s.Over() {
@@ -169,15 +160,16 @@ func (e *Encoder) tool(c dialect.Call, news dialect.CallNews) {
 
 // choices sends the options that are open now.
 func (e *Encoder) choices(s dialect.State) {
-	if s.Choices == nil {
-		if e.asked {
-			e.asked = false
-			e.add(uistream.Chunk{Type: choicesPart, ID: "choices", Data: dialect.Raw(answer.Choices{Options: []string{}})})
-		}
+	now := s.Choices
+	if now == nil && e.asked {
+		now = &answer.Choices{Options: []string{}}
+	}
+	if now != nil {
+		e.add(uistream.Chunk{Type: "data-choices", ID: "choices", Data: dialect.Raw(now)})
+	}
+	if e.asked = s.Choices != nil; !e.asked {
 		return
 	}
-	e.asked = true
-	e.add(uistream.Chunk{Type: choicesPart, ID: "choices", Data: dialect.Raw(s.Choices)})
 	if call := s.Waiting(); e.Approvals && call != "" {
 		e.add(uistream.Chunk{Type: uistream.ApprovalRequest, CallID: call, ApprovalID: s.Choices.ID})
 	}

@@ -56,11 +56,8 @@ func (e *Encoder) Encode(b []byte, s dialect.State) []byte {
 func (e *Encoder) bubble(s dialect.State) string {
 	added, _ := dialect.Added(e.skip, s.Text)
 	parts := []string{strings.TrimLeft(added, "\n")}
-	if s.Status == "" && s.Thinking {
-		s.Status = "Thinking…"
-	}
-	if s.Status != "" {
-		parts = append(parts, "_"+text.Unmarked(s.Status)+"_")
+	if line := s.Line(); line != "" {
+		parts = append(parts, "_"+text.Unmarked(line)+"_")
 	}
 	if s.Choices != nil {
 		parts = append(parts, s.Choices.Numbered())

@@ -60,6 +60,14 @@ type Call struct {
 // Done reports whether the call has ended, or can't any more.
 func (c Call) Done() bool { return c.Stage == answer.StageEnd }
 
+// Line returns the status, or a stand-in for it while the model reasons.
+func (s State) Line() string {
+	if s.Status == "" && s.Thinking {
+		return "Thinking…"
+	}
+	return s.Status
+}
+
 // Waiting returns the id of the call that waits for a choice, or "".
 func (s State) Waiting() (id string) {
 	for _, c := range s.Calls {

@@ -157,9 +157,7 @@ func (s *Site) key(ctx context.Context, id string) (any, error) {
 		}
 		return nil, err
 	}
-	if s.set = set; len(set) == 0 {
-		return nil, ErrUnknown
-	}
+	s.set = set
 	if key, ok = s.find(id); !ok {
 		return nil, ErrUnknown
 	}
@@ -182,18 +180,18 @@ type jwk struct{ Kid, Kty, Crv, X, Y, N, E string }
 // fetch reads the set of keys. Keys of other kinds than the pinned algorithm are left out.
 func (s *Site) fetch(ctx context.Context) (map[string]any, error) {
 	r, err := http.NewRequestWithContext(context.WithoutCancel(ctx), http.MethodGet, s.config.JWKS, nil)
-	if err != nil {
-		return nil, fmt.Errorf("read the site's keys: %w", err)
+	var resp *http.Response
+	if err == nil {
+		resp, err = s.client.Do(r)
 	}
-	resp, err := s.client.Do(r)
 	if err != nil {
 		return nil, fmt.Errorf("read the site's keys: %w", err)
 	}
 	defer resp.Body.Close()
-	var body struct{ Keys []jwk }
 	if resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("read the site's keys: status %d", resp.StatusCode)
 	}
+	var body struct{ Keys []jwk }
 	if err := json.NewDecoder(io.LimitReader(resp.Body, maxJWKS)).Decode(&body); err != nil {
 		return nil, fmt.Errorf("read the site's keys: %w", err)
 	}

@@ -15,7 +15,6 @@ import (
 
 // Request is the body of POST /v1/chat/completions and POST /v1/responses.
 type Request struct {
-	Model        string
 	Stream       bool
 	IncludeUsage bool   // the stream ends with the usage
 	System       string // all instructions
@@ -27,7 +26,6 @@ type Request struct {
 
 // body has the members of both requests.
 type body struct {
-	Model         string          `json:"model"`
 	Messages      []message       `json:"messages"`
 	Input         json.RawMessage `json:"input"` // a string, or messages
 	Instructions  string          `json:"instructions"`
@@ -82,7 +80,7 @@ func Parse(data []byte) (Request, error) {
 	if err := json.Unmarshal(data, &in); err != nil {
 		return Request{}, errForm
 	}
-	r := Request{Model: in.Model, Stream: in.Stream, IncludeUsage: in.StreamOptions.IncludeUsage, System: in.Instructions,
+	r := Request{Stream: in.Stream, IncludeUsage: in.StreamOptions.IncludeUsage, System: in.Instructions,
 		Conversation: in.conversation(), Previous: in.Previous, User: in.User}
 	switch {
 	case len(in.Tools)+len(in.Functions) > 0:
