@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -209,6 +210,15 @@ func TestClaims(t *testing.T) {
 	for who, token := range map[string]string{"the account": account, "the other reader": ada, "the id": ""} {
 		if status, reply := s.ask("GET", old+"/messages", token, ""); status != http.StatusOK {
 			t.Errorf("after that, %s opens it with %d %v", who, status, reply)
+		}
+	}
+	room := roomOf(strings.TrimPrefix(old, "/api/conversations/"))
+	for n := range chat.MaxNotes { // as many visitors have claimed it as a room can have notes
+		who := reader{id: chat.EntityID(fmt.Sprintf("web/visitor/%d", n))}
+		r := httptest.NewRequest("GET", "https://shop.example"+old, nil)
+		r.Header.Set("Origin", "https://shop.example")
+		if err := (door{s.web}).mayOpen(r.WithContext(context.WithValue(t.Context(), readerKey{}, who)), room); err != nil {
+			t.Fatal(err)
 		}
 	}
 	s.web.claims.until = time.Now()

@@ -251,9 +251,15 @@ func (d door) mayOpen(r *http.Request, room chat.RoomID) error {
 		return nil
 	case !browser || strings.HasPrefix(string(who.id), Name+"/key/"):
 		return chat.ErrNotFound
+	case len(readers) >= maxClaims: // one more would push out the oldest reader
+		return nil
 	}
 	return d.note(r.Context(), room, who.id, readerClaimed, time.Time{})
 }
+
+// maxClaims is how many readers a conversation can have by claims: less than chat.MaxNotes, because the oldest notes beyond that are
+// deleted.
+const maxClaims = chat.MaxNotes / 2
 
 // How a visitor became a reader of a conversation: the texts of notes.
 const (
