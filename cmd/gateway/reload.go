@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -88,14 +89,13 @@ func (s *source) load() (config.Config, string, error) {
 	if s.files == nil {
 		s.files = s.own()
 	}
-	s.read = stampOf(s.files)
+	s.read = stampOf(s.files) // before the reading, so that a change meanwhile is seen
 	cfg, from, err := s.c.load()
 	if err == nil && s.listen != "" {
 		cfg, err = cfg.WithListen(s.listen)
 	}
-	if err == nil {
-		s.files = append(s.own(), cfg.Files...)
-		s.read = stampOf(s.files)
+	if files := append(s.own(), cfg.Files...); err == nil && !slices.Equal(files, s.files) {
+		s.files, s.read = files, stampOf(files)
 	}
 	return cfg, from, err
 }

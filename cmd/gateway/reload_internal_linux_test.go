@@ -1,0 +1,46 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"parley/internal/require"
+)
+
+// A file that changes while the configuration is read is read again.
+func TestChangeWhileReading(t *testing.T) {
+	dir := t.TempDir()
+	file, pipe := filepath.Join(dir, "config.yaml"), filepath.Join(dir, "c.yaml")
+	require.NoError(t, unix.Mkfifo(pipe, 0o600))
+	write := func(text string) {
+		t.Helper()
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	}
+	write("agent: {character: c.yaml}\n")
+	s := &source{c: &cli{Config: file}}
+	for _, during := range []string{"", "agent: {character: c.yaml, timezone: UTC}\n"} {
+		done := make(chan error, 1)
+		go func() {
+			to, err := os.OpenFile(pipe, os.O_WRONLY, 0) // waits for the reader, who has read the other file
+			if err == nil && during != "" {
+				err = os.WriteFile(file, []byte(during), 0o600)
+			}
+			if err == nil {
+				_, err = to.WriteString("name: Ann\n")
+			}
+			if err == nil {
+				err = to.Close()
+			}
+			done <- err
+		}()
+		_, _, err := s.load()
+		require.NoError(t, err)
+		require.NoError(t, <-done)
+	}
+	if _, changed := s.stamp(); !changed {
+		t.Error("the change is not seen")
+	}
+}
