@@ -108,6 +108,8 @@ func (g *Gateway) Reload(ctx context.Context) (needRestart []string, err error) 
 	}
 	g.reloading.Lock()
 	defer g.reloading.Unlock()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), initLimit) // a caller that leaves makes no configuration invalid
+	defer cancel()
 	cfg, err := g.env.Load()
 	if err == nil {
 		needRestart, err = g.apply(ctx, cfg)

@@ -1,6 +1,7 @@
 package parley
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -379,4 +380,29 @@ func difference(a, b string) string {
 		i++
 	}
 	return a[max(0, i-200):min(len(a), i+100)] + "\n→\n" + b[max(0, i-200):min(len(b), i+100)]
+}
+
+// A reload is completed although its caller has left, as the client of a command can.
+func TestReloadWithoutCaller(t *testing.T) {
+	t.Chdir(t.TempDir())
+	cfg, err := DefaultConfig(func(string) (string, bool) { return "", false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := New(cfg, Env{
+		Load:   func() (config.Config, error) { return cfg, nil },
+		Listen: func(string, string) (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.backends.close()
+	if err := g.now.Load().meter.CountSent(t.Context(), "fake/1", "fake/person"); err != nil { // so that there is something to store
+		t.Fatal(err)
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if _, err := g.Reload(gone); err != nil {
+		t.Error(err)
+	}
 }
