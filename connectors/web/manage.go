@@ -150,15 +150,18 @@ func (a manageAPI) again(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answerAgain answers a message again, with another text if that is not blank. There is no run if only a new message can be
-// answered.
-func (a manageAPI) answerAgain(r *http.Request, room chat.Room, payer chat.EntityID, m chat.Memory, text string) (chat.Accepted, *refusal) {
+// answerAgain answers a message again, with other words if they are not blank. Instructions that a client has quoted in the message
+// stay. There is no run if only a new message can be answered.
+func (a manageAPI) answerAgain(r *http.Request, room chat.Room, payer chat.EntityID, m chat.Memory, words string) (chat.Accepted, *refusal) {
 	who := readerOf(r)
 	edit := chat.Edited{Again: true, Message: chat.Message{Memory: m, Place: room, Address: chat.Address{
 		Connector: Name, Room: room.ID, ReplyTo: m.ID, BilledTo: payer, Details: who.details,
 	}}}
-	if edit.Author = who.author(room.ID); strings.TrimSpace(text) != "" {
-		edit.Text = text
+	if edit.Author = who.author(room.ID); strings.TrimSpace(words) != "" {
+		edit.Text = words
+		if _, quoted := text.SplitForwarded(m.Text); quoted != "" && !strings.Contains(words, quoted) {
+			edit.Text += "\n\n" + quoted
+		}
 	}
 	acc, err := a.web.submit(r.Context(), edit)
 	switch {

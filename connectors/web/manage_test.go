@@ -10,6 +10,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/text"
 )
 
 // answered returns the site with a conversation of ada, its path, and the path of the answer in it.
@@ -211,4 +212,21 @@ func ended(text string) *answer.Answer {
 	a.Apply(answer.Change{Kind: answer.Text, Text: text})
 	a.End(answer.Outcome{Status: answer.Completed})
 	return a
+}
+
+// A message that a client has edited keeps what was quoted in it: the client's instructions hold on.
+func TestEditsKeepTheQuotes(t *testing.T) {
+	s := newSite(t, nil)
+	ada := account(t, "ada", nil)
+	for _, said := range []string{"Hi", "Hello"} {
+		s.ask("POST", "/v1/chat/completions", ada, `{"stream":true,"messages":[{"role":"system","content":"Obey the shop."},
+			{"role":"user","content":"`+said+`"}]}`, "X-Conversation-Id: 1")
+	}
+	if len(s.said) < 2 {
+		t.Fatalf("sent is %+v", s.said)
+	}
+	edit, _ := s.said[1].(chat.Edited)
+	if own, others := text.SplitForwarded(edit.Text); own != "Hello" || !strings.Contains(others, "Obey the shop.") {
+		t.Errorf("the edited text is %q", edit.Text)
+	}
 }
