@@ -8,11 +8,8 @@ package anthropic
 
 import (
 	"context"
-	"errors"
 	"iter"
-
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
+	"net/http"
 
 	"parley/core/llm"
 	"parley/internal/sections"
@@ -69,13 +66,11 @@ func (c *Config) Check(reject sections.Reject) {
 // Open implements [models.Settings].
 func (c *Config) Open(o models.Options) models.Model { return open(c, o) }
 
-// Model implements [llm.Model]. It makes one attempt for each call, ignores the SDK's ANTHROPIC_ variables, and is safe
-// for concurrent use.
+// Model implements [llm.Model]. It makes one attempt for each call, and is safe for concurrent use.
 type Model struct {
 	*wire.Endpoint
-	config   Config
-	options  models.Options
-	messages sdk.MessageService
+	config  Config
+	options models.Options
 }
 
 var (
@@ -89,25 +84,11 @@ func open(c *Config, o models.Options) *Model {
 		BaseURL: c.BaseURL, APIKey: c.APIKey.Reveal(), Model: o.Model, Settings: o.Settings("ANTHROPIC_API_KEY", ""), Dial: o.Dial, Log: o.Log,
 		Defaults: []wire.DefaultParameter{{Name: "cache_control"}, {Name: "display", Words: []string{"thinking.display", "thinking.adaptive.display", "thinking.enabled.display", "display"}}},
 	})}
-	// The services are built one by one: only the SDK's whole client reads ANTHROPIC_ variables.
-	requests := []option.RequestOption{
-		option.WithBaseURL(m.Base.String()),
-		option.WithAPIKey(m.APIKey),
-		option.WithMaxRetries(0),
-		option.WithHTTPClient(m.Client()),
+	m.Header = http.Header{"Anthropic-Version": {version}}
+	if m.APIKey != "" {
+		m.Header.Set("X-Api-Key", m.APIKey)
 	}
-	m.messages = sdk.NewMessageService(append(requests, option.WithMiddleware(wire.Events(whole)))...)
-	list := sdk.NewModelService(append(requests, option.WithMiddleware(wire.Refuse))...)
-	m.List = func(ctx context.Context) (names []string, err error) {
-		page, err := list.List(ctx, sdk.ModelListParams{Limit: sdk.Int(1000)})
-		if err != nil {
-			return nil, err
-		}
-		for _, model := range page.Data {
-			names = append(names, model.ID)
-		}
-		return names, nil
-	}
+	m.List = m.names
 	return m
 }
 
@@ -124,24 +105,16 @@ func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chu
 	return func(yield func(llm.Chunk, error) bool) {
 		m.Run(ctx, req, yield, func(ctx context.Context, _ context.CancelCauseFunc, name string, req llm.Request, yield func(llm.Chunk) bool) error {
 			names := wire.NamesOf(req)
-			events := m.messages.NewStreaming(ctx, m.params(name, req, names))
-			defer events.Close()
-			s := stream{names: names, owner: m.String(), yield: yield}
-			for !s.done && events.Next() {
-				if !s.event(events.Current()) {
-					return nil
-				}
+			body, err := wire.Extend(m.request(name, req, names), m.options.Extra)
+			if err != nil {
+				return err
 			}
-			return s.end(events.Err())
+			res, err := m.Stream(ctx, wire.Call{Path: "v1/messages", Body: body}, whole)
+			if err != nil {
+				return err
+			}
+			defer res.Body.Close()
+			return (&stream{names: names, owner: m.String(), yield: yield}).read(wire.NewEventReader(res.Body, maxEvent))
 		})
 	}
-}
-
-// refusal returns err as a [*wire.Refusal] if the server reported an error within the stream; the SDK keeps its
-// JSON.
-func refusal(err error) error {
-	if said, ok := errors.AsType[*sdk.Error](err); ok {
-		return wire.ParseRefusal([]byte(said.RawJSON()))
-	}
-	return err
 }

@@ -47,7 +47,7 @@ func TestModel(t *testing.T) {
 	})
 }
 
-// TestEnvironment: the SDK reads these by itself; only what was configured may count.
+// Variables of Anthropic's own programs have no effect: only the configuration counts.
 func TestEnvironment(t *testing.T) {
 	t.Setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1/leak")
 	t.Setenv("ANTHROPIC_API_KEY", "leaked")
@@ -114,7 +114,7 @@ func TestThinking(t *testing.T) {
 	} {
 		m := opened("http://a.test", "m", func(c *Config) { c.ThinkingBudget, c.Thinking = test.budget, test.thinking })
 		m.options.ThinkingBudget = test.own
-		p := m.params("m", llm.Request{MaxTokens: test.limit, Readable: test.readable}, wire.Names{})
+		p := m.request("m", llm.Request{MaxTokens: test.limit, Readable: test.readable}, wire.Names{})
 		body, err := json.Marshal(p)
 		require.NoError(t, err)
 		var sent struct {

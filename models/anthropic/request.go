@@ -1,13 +1,9 @@
 package anthropic
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"slices"
 	"strings"
-
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/packages/param"
 
 	"parley/core/llm"
 	"parley/models/wire"
@@ -16,50 +12,47 @@ import (
 // maxTokens is the limit of an answer if none is configured: the API requires one, and all models allow this one.
 const maxTokens = 8192
 
-// params writes req as a request of the API. The order of the parts of a prompt is tools, system, messages, and each
+// request writes req as a request of the API. The order of the parts of a prompt is tools, system, messages, and each
 // cache breakpoint caches all before it. Up to four are allowed: one is set after tools and system here, two in
 // history.
-func (m *Model) params(name string, req llm.Request, n wire.Names) sdk.MessageNewParams {
-	p := sdk.MessageNewParams{Model: sdk.Model(name), Messages: m.history(req.Messages, n)}
-	limit := wire.Limit(m.options.MaxTokens, req.MaxTokens)
-	m.think(&p, limit, m.resumes(req.Messages))
-	if req.Readable && m.Sends("display") {
-		readable(&p)
+func (m *Model) request(name string, req llm.Request, n wire.Names) request {
+	r := request{Model: name, Messages: m.history(req.Messages, n), Stream: true}
+	m.think(&r, wire.Limit(m.options.MaxTokens, req.MaxTokens), m.resumes(req.Messages))
+	if req.Readable && m.Sends("display") && r.Thinking != nil {
+		r.Thinking.Display = "summarized" // newer models leave summaries out otherwise
 	}
-	m.tune(&p)
-	for _, tool := range req.Tools {
-		p.Tools = append(p.Tools, sdk.ToolUnionParam{OfTool: &sdk.ToolParam{
-			Name: n.Wire(tool.Name), Description: sdk.String(tool.Description), InputSchema: schema(tool.Parameters),
-		}})
+	m.tune(&r)
+	for _, t := range req.Tools {
+		r.Tools = append(r.Tools, tool{Name: n.Wire(t.Name), Description: t.Description, InputSchema: schema(t.Parameters)})
 	}
 	// Each breakpoint caches all that is before it: first tools and instructions, then the history.
 	if req.System != "" {
-		p.System = []sdk.TextBlockParam{{Text: req.System}}
+		r.System = []*part{{Type: "text", Text: &req.System}}
 	}
-	switch last := len(p.Tools) - 1; {
+	switch last := len(r.Tools) - 1; {
 	case !m.Sends("cache_control"):
 	case req.System != "":
-		p.System[0].CacheControl = sdk.NewCacheControlEphemeralParam()
+		r.System[0].CacheControl = &cacheControl{"ephemeral"}
 	case last >= 0:
-		p.Tools[last].OfTool.CacheControl = sdk.NewCacheControlEphemeralParam()
+		r.Tools[last].CacheControl = &cacheControl{"ephemeral"}
 	}
-	return p
+	return r
 }
 
 // tune sets the sampling parameters of the options. The API has no seed.
-func (m *Model) tune(p *sdk.MessageNewParams) {
+func (m *Model) tune(r *request) {
 	o := m.options.Parameters
-	if param.IsOmitted(p.Thinking) { // with thinking, the API allows no temperature but 1, and hardly any top_p
+	if r.Thinking == nil { // with thinking, the API allows no temperature but 1, and hardly any top_p
 		if o.Temperature != nil {
-			p.Temperature = sdk.Float(min(*o.Temperature, 1))
+			warmth := min(*o.Temperature, 1)
+			r.Temperature = &warmth
 		}
-		if o.TopP != nil {
-			p.TopP = sdk.Float(*o.TopP)
-		}
+		r.TopP = o.TopP
 	}
-	p.StopSequences = o.Stop
-	p.OutputConfig.Effort = sdk.OutputConfigEffort(o.Effort)
-	p.SetExtraFields(wire.Extra(o.Extra, param.Omit))
+	r.StopSequences = o.Stop
+	if o.Effort != "" {
+		r.OutputConfig = &output{o.Effort}
+	}
 }
 
 // resumes reports whether the latest answer has calls that another model made, as after a fallback in the middle of an
@@ -75,7 +68,7 @@ func (m *Model) resumes(messages []llm.Message) bool {
 }
 
 // think sets the amount of thinking, and the limit on tokens, which includes thinking.
-func (m *Model) think(p *sdk.MessageNewParams, limit int, resumes bool) {
+func (m *Model) think(r *request, limit int, resumes bool) {
 	adapts := m.config.Thinking == adaptive && m.config.ThinkingBudget == 0
 	budget := m.config.ThinkingBudget
 	if own := m.options.ThinkingBudget; own != nil { // the setting of a single model takes precedence, also if it is none
@@ -87,41 +80,25 @@ func (m *Model) think(p *sdk.MessageNewParams, limit int, resumes bool) {
 	case budget > limit/2: // at least half is left for the answer
 		budget = limit / 2
 	}
-	p.MaxTokens = int64(limit)
+	r.MaxTokens = limit
 	switch {
 	case adapts && limit >= minBudget:
-		p.Thinking = sdk.ThinkingConfigParamUnion{OfAdaptive: &sdk.ThinkingConfigAdaptiveParam{}}
+		r.Thinking = &thinking{Type: "adaptive"}
 	case budget >= minBudget && !resumes:
-		p.Thinking = sdk.ThinkingConfigParamOfEnabled(int64(budget))
-	}
-}
-
-// readable asks for summaries of the thinking, which newer models leave out otherwise.
-func readable(p *sdk.MessageNewParams) {
-	switch t := p.Thinking; {
-	case t.OfAdaptive != nil:
-		t.OfAdaptive.Display = sdk.ThinkingConfigAdaptiveDisplaySummarized
-	case t.OfEnabled != nil:
-		t.OfEnabled.Display = sdk.ThinkingConfigEnabledDisplaySummarized
+		r.Thinking = &thinking{Type: "enabled", Budget: budget}
 	}
 }
 
 // schema writes a tool's parameters, which [wire.Schema] has made.
-func schema(raw json.RawMessage) sdk.ToolInputSchemaParam {
-	var fields map[string]any
-	_ = json.Unmarshal(raw, &fields) // nil
-	s := sdk.ToolInputSchemaParam{Properties: map[string]any{}}
-	if fields["properties"] != nil {
-		s.Properties = fields["properties"]
+func schema(raw json.RawMessage) map[string]any {
+	var s map[string]any
+	_ = json.Unmarshal(raw, &s) // nil
+	if s == nil {
+		s = map[string]any{}
 	}
-	for key, value := range fields {
-		if key == "type" || key == "properties" {
-			continue
-		}
-		if s.ExtraFields == nil {
-			s.ExtraFields = map[string]any{}
-		}
-		s.ExtraFields[key] = value
+	s["type"] = "object"
+	if s["properties"] == nil {
+		s["properties"] = map[string]any{}
 	}
 	return s
 }
@@ -131,26 +108,26 @@ func schema(raw json.RawMessage) sdk.ToolInputSchemaParam {
 //
 // It sets two cache breakpoints. One is the last block before the gateway's context, which changes with every turn: the
 // next turn begins with the same blocks. The other is the last block of all, for the further rounds of this turn.
-func (m *Model) history(messages []llm.Message, n wire.Names) (list []sdk.MessageParam) {
-	stable := (*sdk.ContentBlockParamUnion)(nil)
+func (m *Model) history(messages []llm.Message, n wire.Names) (list []message) {
+	stable := (*part)(nil)
 	volatile := false
 	for _, t := range messages {
 		if t.Context && !volatile {
 			volatile, stable = true, lastBlock(list)
 		}
-		role, blocks := sdk.MessageParamRoleUser, []sdk.ContentBlockParamUnion(nil)
+		role, blocks := "user", []*part(nil)
 		switch t.Role {
 		case llm.RoleTool:
-			blocks = append(blocks, sdk.NewToolResultBlock(t.Call, t.Text, false))
+			blocks = append(blocks, &part{Type: "tool_result", ToolUseID: t.Call, Content: []*part{{Type: "text", Text: &t.Text}}})
 		case llm.RoleAssistant:
-			role, blocks = sdk.MessageParamRoleAssistant, m.assistant(t, n)
+			role, blocks = "assistant", m.assistant(t, n)
 		default:
 			blocks = user(t)
 		}
 		if last := len(list) - 1; last >= 0 && list[last].Role == role {
 			list[last].Content = append(list[last].Content, blocks...)
 		} else if len(blocks) > 0 {
-			list = append(list, sdk.MessageParam{Role: role, Content: blocks})
+			list = append(list, message{Role: role, Content: blocks})
 		}
 	}
 	if m.Sends("cache_control") {
@@ -160,48 +137,41 @@ func (m *Model) history(messages []llm.Message, n wire.Names) (list []sdk.Messag
 	return list
 }
 
-// lastBlock returns the last block of list, or nil. It is a copy with the same pointers, so setting its cache control
-// changes the list. It leaves out thinking blocks, which can't be breakpoints.
-func lastBlock(list []sdk.MessageParam) *sdk.ContentBlockParamUnion {
+// lastBlock returns the last block of list, or nil.
+func lastBlock(list []message) *part {
 	if len(list) == 0 {
 		return nil
 	}
 	blocks := list[len(list)-1].Content
-	return &sdk.ContentBlockParamUnion{
-		OfText: blocks[len(blocks)-1].OfText, OfImage: blocks[len(blocks)-1].OfImage,
-		OfToolUse: blocks[len(blocks)-1].OfToolUse, OfToolResult: blocks[len(blocks)-1].OfToolResult,
-	}
+	return blocks[len(blocks)-1]
 }
 
-// mark makes a block a breakpoint of the cache, if it can be one.
-func mark(b *sdk.ContentBlockParamUnion) {
-	if b == nil {
-		return
-	}
-	if to := b.GetCacheControl(); to != nil {
-		*to = sdk.NewCacheControlEphemeralParam()
+// mark makes a block a breakpoint of the cache. Thinking can't be one.
+func mark(p *part) {
+	if p != nil && p.Thinking == nil && p.Data == nil {
+		p.CacheControl = &cacheControl{"ephemeral"}
 	}
 }
 
 // user writes a user message. Images come first, as the API's guide recommends.
-func user(t llm.Message) (blocks []sdk.ContentBlockParamUnion) {
+func user(t llm.Message) (blocks []*part) {
 	for _, i := range t.Images {
-		blocks = append(blocks, sdk.NewImageBlockBase64(i.Type, base64.StdEncoding.EncodeToString(i.Data)))
+		blocks = append(blocks, &part{Type: "image", Source: &source{"base64", i.Type, i.Data}})
 	}
 	return append(blocks, text(t.Text)...)
 }
 
 // text returns a block with s, or none if there is nothing to read: the API refuses empty ones.
-func text(s string) []sdk.ContentBlockParamUnion {
+func text(s string) []*part {
 	if strings.TrimSpace(s) == "" {
 		return nil
 	}
-	return []sdk.ContentBlockParamUnion{sdk.NewTextBlock(s)}
+	return []*part{{Type: "text", Text: &s}}
 }
 
 // assistant writes an answer. With the blocks that the API sent, it restores their order, with thinking in its place.
 // Without them, or if they no longer match the answer, thinking comes first, then text, then calls.
-func (m *Model) assistant(t llm.Message, n wire.Names) (blocks []sdk.ContentBlockParamUnion) {
+func (m *Model) assistant(t llm.Message, n wire.Names) (blocks []*part) {
 	var were []block
 	_ = json.Unmarshal(t.Opaque.Of(m.String()), &were) // nil
 	if !fits(were, t) {
@@ -244,23 +214,23 @@ func fits(were []block, t llm.Message) bool {
 }
 
 // thinking returns the block to be sent back, if it is one of thinking.
-func (b block) thinking() []sdk.ContentBlockParamUnion {
+func (b block) thinking() []*part {
 	switch b.Kind {
 	case "thinking":
-		return []sdk.ContentBlockParamUnion{sdk.NewThinkingBlock(b.Signature, b.Text)}
+		return []*part{{Type: b.Kind, Signature: &b.Signature, Thinking: &b.Text}}
 	case "redacted_thinking":
-		return []sdk.ContentBlockParamUnion{sdk.NewRedactedThinkingBlock(b.Text)}
+		return []*part{{Type: b.Kind, Data: &b.Text}}
 	}
 	return nil
 }
 
 // call writes a call. Parameters that are no object, as of an answer that broke off, become an empty one: the API
 // refuses others.
-func call(c llm.ToolCall, n wire.Names) sdk.ContentBlockParamUnion {
+func call(c llm.ToolCall, n wire.Names) *part {
 	input := json.RawMessage("{}") // the call's result describes the error to the model
 	var object map[string]json.RawMessage
 	if json.Unmarshal(c.Parameters, &object) == nil && object != nil {
 		input = c.Parameters
 	}
-	return sdk.NewToolUseBlock(c.ID, input, n.Wire(c.Name))
+	return &part{Type: "tool_use", ID: c.ID, Name: n.Wire(c.Name), Input: input}
 }

@@ -1,11 +1,10 @@
 package anthropic
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-
-	sdk "github.com/anthropics/anthropic-sdk-go"
 
 	"parley/core/llm"
 	"parley/models/wire"
@@ -31,15 +30,40 @@ type stream struct {
 	usage  llm.Usage
 }
 
+// read reads the answer to its end.
+func (s *stream) read(events *wire.EventReader) error {
+	for !s.done && events.Next() {
+		data := bytes.TrimSpace(events.Data)
+		if len(data) == 0 || bytes.HasPrefix(data, []byte("[DONE]")) {
+			continue // a keep-alive, or the end of other APIs
+		}
+		var e event
+		err := json.Unmarshal(data, &e)
+		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); err != nil && !ok { // the other fields of such an event are read
+			return fmt.Errorf("%w: %w", wire.ErrCut, err)
+		}
+		if e.Type == "error" || events.Kind == "error" {
+			return wire.ParseRefusal(data)
+		}
+		if !s.event(e) {
+			return nil
+		}
+	}
+	return s.end(events.Err)
+}
+
 // event yields the chunks of an event, and reports whether yield wants more. Unknown events are ignored, as
 // the API adds new ones.
-func (s *stream) event(e sdk.MessageStreamEventUnion) bool {
+func (s *stream) event(e event) bool {
 	switch e.Type {
 	case "message_start":
 		u := e.Message.Usage
 		s.usage = llm.Usage{
-			Prompt: int(u.InputTokens + u.CacheReadInputTokens + u.CacheCreationInputTokens), Completion: int(u.OutputTokens),
-			Cached: int(u.CacheReadInputTokens), CacheWritten: int(u.CacheCreationInputTokens),
+			Prompt: u.InputTokens + u.CacheReadTokens + u.CacheCreationTokens,
+			Cached: u.CacheReadTokens, CacheWritten: u.CacheCreationTokens,
+		}
+		if u.OutputTokens != nil {
+			s.usage.Completion = *u.OutputTokens
 		}
 	case "content_block_start":
 		return s.start(e.ContentBlock)
@@ -52,8 +76,8 @@ func (s *stream) event(e sdk.MessageStreamEventUnion) bool {
 			return s.yield(llm.Chunk{Call: &llm.CallDelta{Index: s.calls - 1, Parameters: "{}"}})
 		}
 	case "message_delta":
-		if e.Usage.JSON.OutputTokens.Valid() {
-			s.usage.Completion = int(e.Usage.OutputTokens)
+		if e.Usage.OutputTokens != nil {
+			s.usage.Completion = *e.Usage.OutputTokens
 		}
 		if e.Delta.StopReason != "" {
 			return s.yield(llm.Chunk{Finish: finish(e.Delta.StopReason)})
@@ -65,7 +89,7 @@ func (s *stream) event(e sdk.MessageStreamEventUnion) bool {
 }
 
 // start begins a block.
-func (s *stream) start(b sdk.ContentBlockStartEventContentBlockUnion) bool {
+func (s *stream) start(b contentBlock) bool {
 	switch b.Type {
 	case "text":
 		s.blocks = append(s.blocks, block{Kind: b.Type, Text: b.Text})
@@ -79,9 +103,9 @@ func (s *stream) start(b sdk.ContentBlockStartEventContentBlockUnion) bool {
 		s.blocks = append(s.blocks, block{Kind: b.Type})
 		s.calls, s.filled = s.calls+1, false
 		call := &llm.CallDelta{Index: s.calls - 1, ID: b.ID, Name: s.names.Ours(b.Name)}
-		if input, ok := b.Input.(map[string]any); ok && len(input) > 0 { // usually it follows in pieces
-			parameters, err := json.Marshal(input)
-			call.Parameters, s.filled = string(parameters), err == nil
+		var input map[string]json.RawMessage
+		if json.Unmarshal(b.Input, &input) == nil && len(input) > 0 { // usually it follows in pieces
+			call.Parameters, s.filled = string(b.Input), true
 		}
 		return s.yield(llm.Chunk{Call: call})
 	default: // of a tool that was not offered
@@ -91,7 +115,7 @@ func (s *stream) start(b sdk.ContentBlockStartEventContentBlockUnion) bool {
 }
 
 // delta adds to the last block.
-func (s *stream) delta(d sdk.MessageStreamEventUnionDelta) bool {
+func (s *stream) delta(d delta) bool {
 	if len(s.blocks) == 0 {
 		return true
 	}
@@ -112,18 +136,11 @@ func (s *stream) delta(d sdk.MessageStreamEventUnionDelta) bool {
 	return true // citations are not shown
 }
 
-// end yields the last chunk of the answer, or returns the reason why it is incomplete. The provider's own words are
-// preferred to the error of the connection.
+// end yields the last chunk of the answer, or returns the reason why it is incomplete.
 func (s *stream) end(err error) error {
 	switch {
 	case s.done:
 	case err != nil:
-		if said := refusal(err); said != err {
-			return said
-		}
-		if refused, ok := errors.AsType[*wire.Refusal](err); ok {
-			return refused
-		}
 		return fmt.Errorf("%w: %w", wire.ErrCut, err)
 	default:
 		return wire.ErrCut
@@ -152,13 +169,13 @@ func (s *stream) opaque() *llm.Opaque {
 func (b block) thought() bool { return b.Kind == "thinking" || b.Kind == "redacted_thinking" }
 
 // finish translates the reason why the answer ended.
-func finish(r sdk.StopReason) llm.FinishReason {
-	switch r {
-	case sdk.StopReasonMaxTokens, sdk.StopReasonModelContextWindowExceeded:
+func finish(reason string) llm.FinishReason {
+	switch reason {
+	case "max_tokens", "model_context_window_exceeded":
 		return llm.FinishLength
-	case sdk.StopReasonToolUse:
+	case "tool_use":
 		return llm.FinishCalls
-	case sdk.StopReasonRefusal:
+	case "refusal":
 		return llm.FinishFilter
 	}
 	return llm.FinishStop // pause_turn is for tools of the provider, which are not offered

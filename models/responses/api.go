@@ -115,31 +115,3 @@ func readEvent(data []byte, name string) (e event, err error) {
 	e.Type = cmp.Or(e.Type, name)
 	return e, nil
 }
-
-// extended returns r as JSON with the extra keys of the options in place of its own. A null removes a key.
-func extended(r request, extra map[string]any) (any, error) {
-	if len(extra) == 0 {
-		return r, nil
-	}
-	text, err := json.Marshal(r)
-	if err != nil {
-		return nil, err
-	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(text, &fields); err != nil {
-		return nil, err
-	}
-	for key, v := range extra {
-		if key == "stream" {
-			continue // only a stream can be read
-		}
-		if v == nil {
-			delete(fields, key)
-			continue
-		}
-		if fields[key], err = json.Marshal(v); err != nil {
-			return nil, err
-		}
-	}
-	return fields, nil
-}

@@ -115,7 +115,7 @@ func (m *Model) stream(ctx context.Context, name string, req llm.Request, yield 
 
 // post sends a request and returns its response, whose body the caller closes.
 func (m *Model) post(ctx context.Context, r request) (*http.Response, error) {
-	body, err := extended(r, m.options.Extra)
+	body, err := wire.Extend(r, m.options.Extra)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ const (
 	maxBlank  = 4 << 10  // bytes of white space before a body
 )
 
-// Middleware is the type that SDKs use for a request's middleware.
+// Middleware sends a request by next, and changes its response.
 type Middleware = func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error)
 
 // Events returns a middleware like [Refuse], for requests whose response is a stream of events. The beginning of a

@@ -205,14 +205,3 @@ func (r *Refusal) names(sent []llm.Tool) (llm.Tool, bool) {
 	}
 	return slices.MaxFunc(named, func(a, b llm.Tool) int { return len(a.Name) - len(b.Name) }), true
 }
-
-// Extra returns the extra keys of a body for an SDK, with its value that omits a key in place of null.
-func Extra(keys map[string]any, omit any) map[string]any {
-	keys = maps.Clone(keys)
-	for key, v := range keys {
-		if v == nil {
-			keys[key] = omit
-		}
-	}
-	return keys
-}

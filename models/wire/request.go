@@ -94,6 +94,34 @@ func (m *Endpoint) request(ctx context.Context, c Call) (*http.Request, error) {
 	return req, nil
 }
 
+// Extend returns a request as JSON with extra keys in place of its own. A null removes a key. An error means that a value has no JSON.
+func Extend(request any, extra map[string]any) (any, error) {
+	if len(extra) == 0 {
+		return request, nil
+	}
+	text, err := json.Marshal(request)
+	if err != nil {
+		return nil, err
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return nil, err
+	}
+	for key, v := range extra {
+		if key == "stream" {
+			continue // only a stream can be read
+		}
+		if v == nil {
+			delete(fields, key)
+			continue
+		}
+		if fields[key], err = json.Marshal(v); err != nil {
+			return nil, err
+		}
+	}
+	return fields, nil
+}
+
 // IDs lists the server's models, where GET models returns them as OpenAI does.
 func (m *Endpoint) IDs(ctx context.Context) (names []string, err error) {
 	var list struct {
