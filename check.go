@@ -47,10 +47,11 @@ func Check(ctx context.Context, cfg config.Config, env Env, only ...string) []Fi
 		{"agent", func(context.Context) (string, error) { return checkAgent(cfg, env) }},
 		{"store", func(ctx context.Context) (string, error) {
 			found, err := stores.Check(ctx, cfg.Store.Reveal())
-			if err == nil {
-				store = &found
+			if err != nil {
+				return "", err
 			}
-			return found.Text, err
+			store = &found
+			return checkRestored(ctx, cfg, found.Text)
 		}},
 		{"shared", func(ctx context.Context) (string, error) { return checkShared(ctx, cfg, env, store) }},
 		{"web", func(ctx context.Context) (string, error) { return checkWeb(ctx, cfg, env) }},

@@ -36,6 +36,19 @@ func ConfirmRestore(ctx context.Context, cfg config.Config) (bool, error) {
 	return state.Swap(ctx, stores.RestoredNote, since, "")
 }
 
+// checkRestored returns the result of the check of a store, which is a [warning] while it waits for a confirmation after a restore.
+// If that can't be found out, as when the gateway that has the store is on another machine, it is not mentioned.
+func checkRestored(ctx context.Context, cfg config.Config, text string) (string, error) {
+	if stores.Path(cfg.Store.Reveal()) == "" {
+		return text, nil // PostgreSQL has its own tools
+	}
+	since, err := local.State{Config: cfg}.Kept(ctx, stores.RestoredNote)
+	if err != nil || since == "" {
+		return text, nil
+	}
+	return "", warning(fmt.Sprintf("%s; it was restored at %s, so schedules and reminders wait for: gateway restore --confirm", text, since))
+}
+
 // confirmEvery is how often a gateway with a restored store looks whether its owner has confirmed.
 const confirmEvery = 5 * time.Second
 

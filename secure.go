@@ -89,5 +89,5 @@ func checkSecure(ctx context.Context, cfg config.Config, env Env, find lookup) (
 	if len(elsewhere) > 0 {
 		return "", warning(strings.Join(elsewhere, "; ") + ", which this machine does not have: fine if a router there passes the ports 80 and 443 on to it, otherwise no certificate is issued")
 	}
-	return strings.Join(cfg.Web.TLS.Domains, ", ") + ": leads to this machine", nil
+	return fmt.Sprintf("%s: leads to this machine; its certificates are kept in %s", strings.Join(cfg.Web.TLS.Domains, ", "), local.Beside(cfg, ".certificates")), nil
 }

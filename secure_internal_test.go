@@ -34,6 +34,9 @@ func TestCheckOfDomains(t *testing.T) {
 			var cfg config.Config
 			cfg.Store, cfg.Web.TLS.Domains = config.DSN("sqlite:"+filepath.Join(t.TempDir(), "parley.db")), c.domains
 			text, err := checkSecure(t.Context(), cfg, Env{Listen: free}, find)
+			if err == nil && !strings.HasSuffix(text, "are kept in "+strings.TrimPrefix(cfg.Store.Reveal(), "sqlite:")+".certificates") {
+				t.Errorf("it does not name the folder: %s", text)
+			}
 			doubt, doubted := errors.AsType[warning](err)
 			switch {
 			case c.ok != "" && (err != nil || !strings.Contains(text, c.ok)),

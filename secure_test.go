@@ -77,8 +77,16 @@ func newAuthority(t *testing.T, valid uint64) *authority {
 func (a *authority) checksAt(plain, secure int) {
 	quiet := log.New(io.Discard, "", 0)
 	front := wfe.New(quiet, a.store, va.New(quiet, plain, secure, false, a.resolver, a.store), a.issuer, []string{"pebble.letsencrypt.org"}, false, false, 0, 0)
-	h := front.Handler()
-	a.handler.Store(&h)
+	h := http.NewServeMux()
+	h.Handle("/", front.Handler())
+	// The authority's own answer about the renewal of a certificate that is valid for a second is invalid, and asked for again after seconds.
+	h.HandleFunc("/draft-ietf-acme-ari-03/renewalInfo/", func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Content-Type", "application/json")
+		rw.Header().Set("Retry-After", "3600")
+		_, _ = io.WriteString(rw, `{"suggestedWindow": {"start": "2100-01-01T00:00:00Z", "end": "2100-01-02T00:00:00Z"}}`)
+	})
+	var handler http.Handler = h
+	a.handler.Store(&handler)
 }
 
 // ports are the listeners that stand for the ports 443 and 80.

@@ -65,8 +65,11 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 	run(1, "no backup given", "restore")
 	run(0, "2 messages were restored", "restore", "copy.db")
+	run(0, "schedules and reminders wait for: gateway restore --confirm", "check")
 	g = gateway()
+	run(0, "schedules and reminders wait for: gateway restore --confirm", "check")
 	run(0, "continue", "restore", "--confirm")
+	run(0, " fine\n", "check")
 	run(0, "Nothing is held", "restore", "--confirm")
 	run(0, "2 messages", "backup", "again.db")
 	_ = g.Process.Signal(syscall.SIGTERM)
