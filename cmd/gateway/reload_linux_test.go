@@ -210,6 +210,8 @@ func TestServiceReloads(t *testing.T) {
 	reload(0, "The configuration was reloaded.")
 	next("RELOADING=1", ready)
 	g.until(t, "/", "Cup")
+	_ = g.Process.Kill()
+	g.wait(t)
 	if strings.Count(g.stderr.String(), "the configuration was reloaded") != 2 {
 		t.Errorf("the log is\n%s", &g.stderr)
 	}

@@ -140,6 +140,37 @@ func TestSetupInTheBrowser(t *testing.T) {
 	}
 }
 
+// Without a bot nothing needs a restart: the gateway notices the files, and the model answers.
+func TestSetupOfAModelAppliesByItself(t *testing.T) {
+	_, _, model := setupServers(t)
+	g := start(t, command(t, nil, "--listen", "127.0.0.1:0"))
+	address, err := url.Parse(<-g.setup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, body := form(t, g.url+"/setup", url.Values{"code": address.Query()["code"], "model": {model}, "name": {"Ada"}})
+	if status != 200 || !strings.Contains(body, "applies them within seconds") || strings.Contains(body, "Ctrl-C") {
+		t.Fatalf("the form: %d %s", status, body)
+	}
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if _, body := page(t, g.url+"/"); strings.Contains(body, "Ada") {
+			break
+		} else if time.Now().After(end) {
+			t.Fatalf("the page stays %s", body)
+		}
+	}
+	answer := g.ask(t, "What is a lighthouse?")
+	defer answer.Close()
+	if text, err := io.ReadAll(answer); err != nil || !strings.Contains(string(text), "lighthouse") || strings.Contains(string(text), "demo") {
+		t.Errorf("the answer is %s, %v", text, err)
+	}
+	_ = g.Process.Signal(syscall.SIGTERM)
+	g.wait(t)
+	if strings.Contains(g.stderr.String(), "need a restart") {
+		t.Errorf("the log is\n%s", &g.stderr)
+	}
+}
+
 // The page works in a browser, on the screen of a phone. Its policy allows no script, so it needs none.
 func TestSetupInChromium(t *testing.T) {
 	path, err := exec.LookPath("chromium")
