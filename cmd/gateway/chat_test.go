@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/cookiejar"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -146,7 +147,8 @@ func TestChatWithTheRunningGateway(t *testing.T) {
 	}
 }
 
-// A script is told where the pictures of an answer are, and so is who reads the events.
+// A script and a reader of the events are told where the pictures of an answer are. A browser opens these addresses where the
+// owner is logged in; to others the conversation does not exist.
 func TestChatWithPictures(t *testing.T) {
 	fake := modelfake.New(modelfake.Options{})
 	server := httptest.NewServer(fake)
@@ -164,6 +166,7 @@ func TestChatWithPictures(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := start(t, running)
+	browser := ownersBrowser(t, model, running.Dir, "http://"+address)
 	for _, args := range [][]string{{"chat", "-p", "draw"}, {"chat", "--json", "-p", "draw"}} {
 		fake.Queue(modelfake.Script{modelfake.ToolCall("c", "GENERATE_IMAGE", `{"prompt":"tea"}`)}, modelfake.Script{modelfake.Text("Here it is.")})
 		chat := command(t, model, args...)
@@ -173,7 +176,10 @@ func TestChatWithPictures(t *testing.T) {
 		if code := status(t, err); code != 0 || at == nil {
 			t.Fatalf("%q ended with %d and wrote %s", args, code, out)
 		}
-		resp, err := http.Get("http://" + address + "/" + string(at))
+		if resp, err := http.Get("http://" + address + "/" + string(at)); err != nil || resp.StatusCode != http.StatusNotFound {
+			t.Errorf("without a login: %v, %v", resp, err)
+		}
+		resp, err := browser.Get("http://" + address + "/" + string(at))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,6 +191,35 @@ func TestChatWithPictures(t *testing.T) {
 	}
 	_ = g.Process.Signal(syscall.SIGTERM)
 	g.wait(t)
+}
+
+// ownersBrowser returns a client that is logged in with a code of pair --web, at the gateway with the configuration in dir.
+func ownersBrowser(t *testing.T, env []string, dir, address string) *http.Client {
+	t.Helper()
+	pair := command(t, env, "pair", "--web")
+	pair.Dir = dir
+	out, err := pair.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	code, _, _ := strings.Cut(string(out), "\n")
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address+"/api/login", strings.NewReader(`{"code":"`+code+`"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Origin", address)
+	req.Header.Set("Content-Type", "application/json")
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Jar: jar}
+	resp, err := client.Do(req)
+	if err != nil || resp.StatusCode/100 != 2 {
+		t.Fatalf("log in: %v, %v", resp, err)
+	}
+	_ = resp.Body.Close()
+	return client
 }
 
 // pane is a terminal with a chat in it, driven by tmux.
