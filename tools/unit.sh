@@ -13,6 +13,7 @@ trap 'rm -rf "$out" "$memory"' EXIT
 # a test kills processes, not the machine, so that it sees no difference. Builds stay on the disk.
 free=$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 { print $4 }')
 if [ "${free:-0}" -gt 4000000 ] && memory=$(mktemp -d /dev/shm/parley.XXXXXX); then
+	chmod 711 "$memory" # tests run the program as another user too
 	printf '#!/bin/sh\n' >"$memory/try" && chmod +x "$memory/try"
 	if "$memory/try" 2>/dev/null; then
 		export GOTMPDIR="${GOTMPDIR:-${TMPDIR:-/tmp}}" TMPDIR="$memory"

@@ -43,7 +43,7 @@ func newContainer(t *testing.T) container {
 	if err := os.Mkdir(filepath.Join(context, "deploy"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Link(binary, filepath.Join(context, "deploy/gateway")); err != nil {
+	if err := exec.Command("cp", binary, filepath.Join(context, "deploy/gateway")).Run(); err != nil {
 		t.Fatal(err)
 	}
 	dockerfile, err := filepath.Abs(filepath.Join(top, "deploy/Dockerfile"))

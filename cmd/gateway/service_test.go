@@ -176,7 +176,7 @@ func TestServicePrintsItsUnit(t *testing.T) {
 // A unit that names a program which goes away is printed with a warning, beside it.
 func TestServiceWarnsOfATemporaryProgram(t *testing.T) {
 	for _, kind := range []string{"--system", "--user"} {
-		c := command(t, nil, "service", "install", "--print", kind) // tests build the program in such a folder
+		c := command(t, []string{"TMPDIR=" + filepath.Dir(binary)}, "service", "install", "--print", kind)
 		var warning bytes.Buffer
 		c.Stderr = &warning
 		out, err := c.Output()

@@ -123,7 +123,10 @@ func newControl(t *testing.T) *stage {
 			case <-r.Context().Done():
 			}
 		case "/kill":
-			s.kill()
+			s.mu.Lock()
+			kill := s.kill
+			s.mu.Unlock()
+			kill()
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()

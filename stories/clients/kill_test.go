@@ -78,7 +78,9 @@ func newProcess(t *testing.T) *stage {
 	}
 	start()
 	t.Cleanup(func() { end() })
+	s.mu.Lock()
 	s.kill = func() { end(); start() }
+	s.mu.Unlock()
 	return s
 }
 
