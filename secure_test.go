@@ -35,7 +35,7 @@ const site = "chat.example.org"
 // authority is a certificate authority for tests, with name servers where every site leads to this machine.
 type authority struct {
 	certificates.Authority
-	issued   *x509.CertPool // verifies what it issues
+	issued   *x509.CertPool // verifies its certificates
 	store    *db.MemoryStore
 	issuer   *ca.CAImpl
 	resolver string

@@ -203,7 +203,7 @@ func TestEditsThatAreNotAnswered(t *testing.T) {
 }
 
 // A client's request for another answer is an edit with the same text. It needs no permission of the policy and has no time limit, but
-// does not repeat what the answer has done.
+// does not repeat the answer's actions.
 func TestAnotherAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
 		remember, stopped, acts bool

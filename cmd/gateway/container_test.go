@@ -78,7 +78,7 @@ func (c container) in(t *testing.T, volume string, args ...string) *exec.Cmd {
 	return c.command(t, slices.Concat([]string{"run", "--isolation=chroot", "--volume=" + volume + ":/data:rw", inContainer, "--"}, args)...)
 }
 
-// settings returns what the image says about how it is run.
+// settings returns the image's configuration.
 func (c container) settings(t *testing.T) (s struct {
 	User, WorkingDir string
 	Entrypoint, Cmd  []string
@@ -131,7 +131,7 @@ func TestContainer(t *testing.T) {
 	}
 }
 
-// prints runs a command beside the one that runs, and returns what it prints.
+// prints runs a second command in the container and returns its output.
 func (c container) prints(t *testing.T, volume string, args ...string) string {
 	t.Helper()
 	run := c.in(t, volume, args...)

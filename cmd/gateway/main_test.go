@@ -22,14 +22,14 @@ import (
 
 var binary string
 
-// TestMain builds the real program: what is tested here is what people run, also in an image without libraries.
+// TestMain builds the real program: the tests run the released form, also in an image without libraries.
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "gateway")
 	if err != nil {
 		panic(err)
 	}
 	binary = filepath.Join(dir, "gateway")
-	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", binary, ".") // as releases and images are built, so that all share what is compiled
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", binary, ".") // as releases and images are built, so that all share the compiled packages
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		panic(string(out))

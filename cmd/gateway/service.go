@@ -38,7 +38,7 @@ type installCmd struct {
 // uninstallCmd stops and removes the unit.
 type uninstallCmd struct{}
 
-// serviceState prints what the service manager reports.
+// serviceState prints the report of the service manager.
 type serviceState struct{}
 
 // machineConfig is the configuration of the service of the machine, unless another one was named, and machineStore the store that
@@ -292,7 +292,7 @@ func (m manager) reload(ctx context.Context) error {
 	return m.do(ctx, "daemon-reload")
 }
 
-// do runs the manager's command, and shows what it prints.
+// do runs the manager's command and shows its output.
 func (m manager) do(ctx context.Context, args ...string) error {
 	args = append(m.ctl[1:len(m.ctl):len(m.ctl)], args...)
 	c := exec.CommandContext(ctx, m.ctl[0], args...)

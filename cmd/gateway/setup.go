@@ -39,7 +39,7 @@ func newSetup(to setupFiles, report func(string)) *setup {
 		s.getenv = getenv
 	}
 	if to.config == machineConfig {
-		s.store = "sqlite:" + machineStore // from any folder, commands find what the service has
+		s.store = "sqlite:" + machineStore // commands find the service's store from any folder
 	}
 	return s
 }

@@ -27,7 +27,7 @@ func (c counting) Encode(b []byte, s dialect.State) []byte {
 	return c.Encoder.Encode(b, s)
 }
 
-// A thousand readers of one answer, of whom some come later and some leave, encode each state once, and all read the same. When all have left,
+// A thousand readers of one answer, some of which come later or leave, encode each state once, and all read the same. When all have left,
 // nothing is held. An answer that another process continues is one stream too.
 func TestStateIsEncodedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -214,7 +214,7 @@ func ended(text string) *answer.Answer {
 	return a
 }
 
-// A message that a client has edited keeps what was quoted in it: the client's instructions hold on.
+// A message that a client has edited keeps its quotations: the client's instructions hold on.
 func TestEditsKeepTheQuotes(t *testing.T) {
 	s := newSite(t, nil)
 	ada := account(t, "ada", nil)

@@ -275,7 +275,7 @@ func (d door) note(ctx context.Context, room chat.RoomID, who chat.EntityID, how
 	})
 }
 
-// create opens a conversation of the reader of r. Its id can be made of what the client and the reader are called, so that a
+// create opens a conversation of the reader of r. Its id can be made of the names of the client and the reader, so that a
 // client that chooses ids finds it again; see [newConversationID] otherwise.
 func (d door) create(r *http.Request, id string) (chat.Room, *refusal) {
 	who := readerOf(r)

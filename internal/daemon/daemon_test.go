@@ -15,7 +15,7 @@ import (
 	"parley/internal/require"
 )
 
-// analyze runs systemd-analyze with a unit, and returns what it prints.
+// analyze runs systemd-analyze with a unit and returns its output.
 func analyze(t *testing.T, unit string, args ...string) (out string, err error) {
 	t.Helper()
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {

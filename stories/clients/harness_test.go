@@ -75,7 +75,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// stage is a gateway, with a model and a tool that wait until a client has shown what they have said.
+// stage is a gateway, with a model and a tool that wait until a client has shown their output.
 type stage struct {
 	*testing.T
 	gates   chan struct{} // each value lets one go on
@@ -171,7 +171,7 @@ func (s *stage) node(script string, args ...string) {
 	s.checkTable(string(out))
 }
 
-// checkTable compares what the clients of a script can do with the table of docs/clients.md.
+// checkTable compares the abilities of a script's clients with the table of docs/clients.md.
 func (s *stage) checkTable(out string) {
 	s.Helper()
 	guide, err := os.ReadFile(filepath.Join("..", "..", "docs", "clients.md"))
@@ -240,7 +240,7 @@ func (s *stage) wait(ctx context.Context) error {
 	}
 }
 
-// Generate implements [llm.Model]. The last message decides what it says.
+// Generate implements [llm.Model]. The last message decides the answer.
 func (s *stage) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	last := req.Messages[len(req.Messages)-1]
 	s.mu.Lock()

@@ -85,7 +85,7 @@ if command -v go >/dev/null; then echo "there is Go"; exit 1; fi
 ready() { for i in $(seq 300); do gateway=$1; "$gateway" health --listen 127.0.0.1:$2 >/dev/null 2>&1 && return; sleep 0.1; done; echo "the gateway is not ready"; return 1; }
 cd /home/new; . ./steps'`
 
-// run runs a script of steps in the copy, and returns what it printed.
+// run runs a script of steps in the copy and returns its output.
 func (m *machine) run(steps string) string {
 	m.t.Helper()
 	file := filepath.Join(m.t.TempDir(), "steps")

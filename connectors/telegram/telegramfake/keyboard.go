@@ -38,7 +38,7 @@ func (c *call) keyboard() (json.RawMessage, error) {
 	return json.RawMessage(raw), checkKeyboard([]byte(raw))
 }
 
-// checkKeyboard refuses what the server does: a button needs a text, and one of 1 to 64 bytes of data, 1 to 256 characters
+// checkKeyboard refuses keyboards as the server does: a button needs a text, and one of 1 to 64 bytes of data, 1 to 256 characters
 // to copy, or that it is disabled.
 func checkKeyboard(raw []byte) error {
 	var k struct {

@@ -41,7 +41,7 @@ type specField struct {
 // specDocument is the form of the file and of the addition.
 type specDocument struct{ Methods, Types map[string]specItem }
 
-// LoadSpec reads [SpecFile] from dir, and adds what is newer.
+// LoadSpec reads [SpecFile] from dir and adds newer methods and types.
 func LoadSpec(dir string) (*Spec, error) {
 	path := filepath.Join(dir, SpecFile)
 	data, err := os.ReadFile(path)
