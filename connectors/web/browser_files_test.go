@@ -25,6 +25,13 @@ func silence() llm.File {
 	return llm.File{Name: "dunes.wav", Type: "audio/wav", Data: b}
 }
 
+// plays starts the player of a file and waits until it is heard. It asks again, because a page that is still busy with
+// its history can replace a player that has just begun.
+func (p *tab) plays() {
+	p.t.Helper()
+	p.wait(`((a) => a.error ? a.load() : a.currentTime > 0 || (a.paused && a.play().catch(() => {}), false))(all('audio')[0])`)
+}
+
 // saving notes what a page gives the browser to keep, in place of keeping it.
 const saving = `
 window.saved = [];
@@ -79,8 +86,8 @@ func playFiles(t *testing.T, g *gateway, p *tab) {
 	p.eval(`window.player = all('audio')[0], ''`)
 	hear := func() {
 		t.Helper()
-		p.wait(`(all('audio')[0].load(), all('audio')[0].play().catch(() => {}), true)`)
-		p.wait(`all('audio')[0].currentTime > 0 && all('audio')[0].error === null`)
+		p.eval(`all('audio')[0].load()`)
+		p.plays()
 	}
 	hear()
 	r.callback("1", "Gone")
