@@ -108,7 +108,7 @@ func newInbox(b *base) *inbox {
 	return &inbox{questions: questions, notices: notices, pairing: pairing, changes: changes, intake: &intake.Intake{
 		Store: store, Admission: admission, Messages: messages, Choices: choices, Changes: changes, Roster: roster,
 		Commands: &intake.Commands{Store: store, Agent: agent.Entity(), Turns: b.Turns, Pairing: pairing, Claims: b.claims, Lanes: b.lanes, Stops: stops},
-		Tasks:    &intake.Tasks{Store: store, Lanes: b.lanes, Emit: b.hub.Emit},
+		Tasks:    &intake.Tasks{Store: store, Agent: agent.Entity(), Questions: questions, Lanes: b.lanes, Emit: b.hub.Emit},
 	}}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/connectors"
+	"parley/core/attachment"
 	"parley/core/chat"
 	"parley/core/llm"
 )
@@ -91,21 +92,8 @@ func (w *Web) Fetch(ctx context.Context, f chat.Attachment, limit int64) (llm.Fi
 	case u.Size > limit:
 		return llm.File{}, chat.ErrTooLarge
 	}
-	data, err := fileAPI{w}.content(ctx, u)
+	data, err := attachment.Content(ctx, w.opts.Store, u)
 	return llm.File{Name: f.Name, Type: f.Type, Data: data}, err
-}
-
-// content returns all of a file. Its size was checked when it arrived, so it is safe to allocate.
-func (a fileAPI) content(ctx context.Context, u chat.Upload) ([]byte, error) {
-	data := make([]byte, 0, u.Size)
-	for n := 0; int64(len(data)) < u.Size; n++ {
-		piece, err := a.web.opts.Store.Piece(ctx, u.ID, n)
-		if err != nil {
-			return nil, fmt.Errorf("read an uploaded file: %w", err)
-		}
-		data = append(data, piece...)
-	}
-	return data, nil
 }
 
 // maxDrawn is the size of the images that have thumbnails, in bytes, and maxThumbnail that of a thumbnail.
@@ -126,7 +114,7 @@ func (a fileAPI) draw(ctx context.Context, u chat.Upload) []byte {
 	case <-ctx.Done():
 		return nil
 	}
-	data, err := a.content(ctx, u)
+	data, err := attachment.Content(ctx, a.web.opts.Store, u)
 	var small []byte
 	if err == nil {
 		small, err = a.web.opts.Thumbnail(ctx, data)

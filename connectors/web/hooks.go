@@ -35,7 +35,7 @@ type Hooks interface {
 
 // hook is POST /api/hooks/{name}. Attempts are limited before the secret is compared, so that it can't be guessed.
 func (w *Web) hook(rw http.ResponseWriter, r *http.Request) {
-	body, ok := door{w}.called(rw, r, "There is no such hook with this secret.", func(name, token string) bool {
+	body, ok := door{w}.called(rw, r, maxHook, "There is no such hook with this secret.", func(name, token string) bool {
 		return w.opts.Hooks != nil && w.opts.Hooks.Authorized(name, token)
 	})
 	if !ok {
@@ -50,9 +50,9 @@ func (w *Web) hook(rw http.ResponseWriter, r *http.Request) {
 	w.hookReply(rw, acc, err)
 }
 
-// called returns the body of a program's request with its own secret, or answers the request: with unknown if the secret is not
-// that of the name in the path.
-func (d door) called(rw http.ResponseWriter, r *http.Request, unknown string, authorized func(name, token string) bool) (body []byte, ok bool) {
+// called returns the body of a program's request with its own secret, of up to most bytes, or answers the request: with unknown if
+// the secret is not that of the name in the path.
+func (d door) called(rw http.ResponseWriter, r *http.Request, most int64, unknown string, authorized func(name, token string) bool) (body []byte, ok bool) {
 	if !d.web.allow(rw, r, d.web.attempts) {
 		return nil, false
 	}
@@ -62,7 +62,7 @@ func (d door) called(rw http.ResponseWriter, r *http.Request, unknown string, au
 		rw.Header().Set("WWW-Authenticate", "Bearer")
 		no = refused(http.StatusUnauthorized, unknown)
 	} else {
-		body, no = hookBody(r)
+		body, no = hookBody(r, most)
 	}
 	if no != nil {
 		refuseBody(rw, r.Body, no)
@@ -78,18 +78,18 @@ func validKey(key string) bool {
 }
 
 // hookBody reads the body, which is JSON or nothing.
-func hookBody(r *http.Request) ([]byte, *refusal) {
+func hookBody(r *http.Request, most int64) ([]byte, *refusal) {
 	if r.ContentLength == 0 {
 		return nil, nil
 	}
-	if no := checkJSON(r, maxHook); no != nil {
+	if no := checkJSON(r, most); no != nil {
 		return nil, no
 	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxHook+1))
+	body, err := io.ReadAll(io.LimitReader(r.Body, most+1))
 	switch {
 	case err != nil:
 		return nil, refused(http.StatusRequestTimeout, "The body did not arrive.")
-	case len(body) > maxHook:
+	case int64(len(body)) > most:
 		return nil, refused(http.StatusRequestEntityTooLarge, "The body is too long.")
 	case len(body) > 0 && !json.Valid(body):
 		return nil, refused(http.StatusBadRequest, "The body is not JSON.")

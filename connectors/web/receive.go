@@ -22,7 +22,6 @@ import (
 const (
 	maxFile     = 20 << 20         // bytes of an uploaded file
 	maxWaiting  = 16               // files of an address that no message names yet
-	maxStored   = 2 << 30          // bytes of all files: those of the address with the most make room for new ones
 	maxFileName = 255              // characters
 	fileArrival = 10 * time.Minute // time limit of a file's body
 	dropTime    = 5 * time.Second  // time limit for removing a part of one
@@ -190,7 +189,7 @@ func (a fileAPI) keepPieces(ctx context.Context, u chat.Upload, content io.Reade
 			}
 			u.Type = pictureType(u.Type, piece[:k])
 		}
-		if err := a.web.opts.Store.AddPiece(ctx, u.ID, u.Attempt, n, piece[:k], chat.UploadRule{Total: maxStored}); err != nil {
+		if err := a.web.opts.Store.AddPiece(ctx, u.ID, u.Attempt, n, piece[:k], chat.UploadRule{Total: chat.MaxUploads}); err != nil {
 			return u, fmt.Errorf("store a piece of a file: %w", err)
 		}
 		got += int64(k)

@@ -200,7 +200,7 @@ func TestWaitingFilesAreBounded(t *testing.T) {
 type noSpace struct{ rooms }
 
 func (s noSpace) AddPiece(_ context.Context, _, _ string, _ int, _ []byte, rule chat.UploadRule) error {
-	if rule.Total == maxStored {
+	if rule.Total == chat.MaxUploads {
 		return chat.ErrNoSpace
 	}
 	return nil

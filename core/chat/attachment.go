@@ -36,6 +36,9 @@ func inBrackets(text string) string {
 // UploadPiece is the length of the stored pieces of an upload, in bytes. The last piece of a file can be shorter.
 const UploadPiece = 512 << 10
 
+// MaxUploads is the sum of the sizes of all uploads, in bytes: those of the sender with the most make room for new ones.
+const MaxUploads = 2 << 30
+
 // ThumbnailPiece is the number of the piece that holds an upload's thumbnail.
 const ThumbnailPiece = -1
 

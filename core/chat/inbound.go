@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/core/llm"
 	"parley/core/text"
 )
 
@@ -110,6 +111,10 @@ type (
 		Files []Attachment // data for the model, already read; not with Speak
 		// Speak reports whether Text is a message of the agent. Otherwise the agent answers it.
 		Speak bool
+		// Content and Options belong to a text with Speak: files below it, and options that those who write in the room can choose
+		// from for a day. The chosen one is answered like a message of the user.
+		Content []llm.File
+		Options []string
 		// Key is an idempotency key: of several tasks of By in a room with the same key, only the first is accepted.
 		Key string
 		// NotBefore is its earliest start; zero is at once. Others can be answered meanwhile.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/core/action"
+	"parley/core/attachment"
 	"parley/core/chat"
 	"parley/core/consent"
 	"parley/core/llm"
@@ -20,6 +21,8 @@ type ReplyStore interface {
 	OpenRuns(ctx context.Context, room chat.RoomID) ([]chat.Run, error)
 	Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error)
 	Room(ctx context.Context, id chat.RoomID) (chat.Room, error)
+	Upload(ctx context.Context, id string) (chat.Upload, error)
+	attachment.Pieces
 }
 
 // Replies answers runs that need no language model: commands, and notices of the agent. Its fields are set before use. It is safe for

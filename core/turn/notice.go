@@ -7,6 +7,7 @@ import (
 
 	"parley/core/access"
 	"parley/core/answer"
+	"parley/core/attachment"
 	"parley/core/chat"
 	"parley/core/generate"
 	"parley/core/llm"
@@ -16,6 +17,7 @@ import (
 const (
 	imageLimit = 3 * time.Minute // the maximum time of the generation
 	imageCall  = "image"         // the id of its call in the answer
+	filesCall  = "files"         // the same for files that came with a draft
 )
 
 // illustrate generates the image that a draft describes, and shows it in a. A failure is logged: the text is sent
@@ -70,6 +72,9 @@ func (n *notice) send(ctx context.Context) error {
 	}
 	n.at.say(draft.Text)
 	illustrate(ctx, n.ImageGenerator, draft, n.at.answer, n.Log)
+	if err := n.attach(ctx, draft); err != nil {
+		return err
+	}
 	return n.journal.persist(ctx, func() error {
 		q, err := n.asking.Store.QuestionOf(ctx, n.at.run.ID)
 		if err == nil && q.Handler == access.ApprovalHandler {
@@ -80,4 +85,36 @@ func (n *notice) send(ctx context.Context) error {
 		}
 		return chat.Unless(err, chat.ErrNotFound)
 	})
+}
+
+// attach shows the files of a draft that came with it. One that was deleted meanwhile is left out. It fails with the error of the
+// store.
+func (n *notice) attach(ctx context.Context, draft chat.Memory) error {
+	var files []llm.File
+	for _, f := range draft.Files {
+		if f.Ref == "" {
+			continue
+		}
+		var data []byte
+		err := n.journal.persist(ctx, func() error {
+			u, err := n.Store.Upload(ctx, f.Ref)
+			if err == nil {
+				data, err = attachment.Content(ctx, n.Store, u)
+			}
+			return chat.Unless(err, chat.ErrNotFound)
+		})
+		switch {
+		case err != nil:
+			return err
+		case data == nil:
+			n.Log.Warn("a file of a message is no longer stored", "memory", draft.ID)
+			continue
+		}
+		files = append(files, llm.File{Name: f.Name, Type: f.Type, Data: data})
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	n.at.answer.Apply(answer.Change{Kind: answer.ToolStage, Step: 1, Call: filesCall, Files: llm.Showable(files), Tool: &answer.Tool{Name: "file", Hidden: true, Stage: answer.StageEnd, Success: true}})
+	return nil
 }

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"time"
@@ -19,10 +20,11 @@ const (
 // AuthorizedAgent is [Tasks.Authorized] for the token of an agent.
 func (t *Tasks) AuthorizedAgent(name, token string) bool { return authorized(t.agents, name, token) }
 
-// Post sends text as a message of the agent name to the chat of a thread: once for each key. With a job, a later text replaces
-// the earlier one of the same job in place. In quiet hours a new message waits; a text that replaces another does not, as it
-// notifies no user. It fails with the errors of [Tasks.Receive]; [chat.ErrNotFound] also means that the thread is not, or no longer, known.
-func (t *Tasks) Post(ctx context.Context, name, thread, job, key, text string) (chat.Accepted, error) {
+// Post sends the text of m, with its files and options, as a message of the agent name to the chat of a thread: once for each key.
+// With a job, a later text replaces the earlier one of the same job in place. In quiet hours a new message waits; a text that
+// replaces another does not, as it notifies no user. It fails with the errors of [Tasks.Receive]; [chat.ErrNotFound] also means that
+// the thread is not, or no longer, known.
+func (t *Tasks) Post(ctx context.Context, name, thread, job string, m chat.Task) (chat.Accepted, error) {
 	a := t.agents[name]
 	if a == nil || thread == "" {
 		return chat.Accepted{}, chat.ErrNotFound
@@ -38,15 +40,11 @@ func (t *Tasks) Post(ctx context.Context, name, thread, job, key, text string) (
 	if len(notes) == 0 || notes[0].Key != chat.ThreadKey+name { // a thread of another agent is not its to write to
 		return chat.Accepted{}, chat.ErrNotFound
 	}
-	task := chat.Task{
-		Room: notes[0].Room, By: chat.EntityID(chat.HookPrefix + agentKey + name), Name: name, Text: text, Speak: true, Key: "once/" + key, NotBefore: t.Quiet.Until(now),
+	m.Room, m.By, m.Name, m.Speak, m.NotBefore = notes[0].Room, chat.EntityID(chat.HookPrefix+agentKey+name), name, true, t.Quiet.Until(now)
+	if job != "" {
+		m.Key = "job/" + job
+		return t.services.Update(ctx, m)
 	}
-	switch {
-	case job != "":
-		task.Key = "job/" + job
-		return t.services.Update(ctx, task)
-	case key == "":
-		task.Key = rand.Text()
-	}
-	return t.services.Task(ctx, task)
+	m.Key = "once/" + cmp.Or(m.Key, rand.Text())
+	return t.services.Task(ctx, m)
 }

@@ -24,12 +24,12 @@ func TestPost(t *testing.T) {
 			t.Error("the token is that of another agent, or of a hook")
 		}
 		for _, c := range []struct{ name, thread string }{{"mine", "unknown"}, {"mine", ""}, {"other", "known"}, {"none", "known"}} {
-			if _, err := tasks.Post(t.Context(), c.name, c.thread, "", "k", "Hi"); !errors.Is(err, chat.ErrNotFound) {
+			if _, err := tasks.Post(t.Context(), c.name, c.thread, "", chat.Task{Key: "k", Text: "Hi"}); !errors.Is(err, chat.ErrNotFound) {
 				t.Errorf("%s in %q: %v", c.name, c.thread, err)
 			}
 		}
 		for _, job := range []string{"", "", "job"} {
-			_, err := tasks.Post(t.Context(), "mine", "known", job, "k", "Hi")
+			_, err := tasks.Post(t.Context(), "mine", "known", job, chat.Task{Key: "k", Text: "Hi"})
 			require.NoError(t, err)
 		}
 		if len(w.done) != 2 {
@@ -41,7 +41,7 @@ func TestPost(t *testing.T) {
 			}
 		}
 		for range agentPerMinute {
-			_, err = tasks.Post(t.Context(), "mine", "known", "", "", "Hi")
+			_, err = tasks.Post(t.Context(), "mine", "known", "", chat.Task{Text: "Hi"})
 		}
 		if !errors.Is(err, chat.ErrTooMany) {
 			t.Errorf("many in a minute: %v", err)
