@@ -20,6 +20,7 @@ import (
 	"parley/connectors/telegram"
 	"parley/connectors/web"
 	"parley/core"
+	"parley/core/access"
 	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/generate"
@@ -201,7 +202,7 @@ func (b *pluginBuilder) addConfigured(cfg config.Config, store storage.Store, me
 	if cfg.Initiative.Reminders {
 		b.add("remind", inputs{metered, cfg.Initiative}, func() (action.Plugin, error) {
 			return remind.New(remind.Options{
-				Store: store, Zone: cfg.Initiative.Zone(), Quiet: cfg.Initiative.Quiet(), Count: countReminder(meter), Log: env.Log,
+				Store: store, Zone: cfg.Initiative.Zone(), Quiet: cfg.Initiative.Quiet(), Count: countReminder(meter, store), Log: env.Log,
 			}), nil
 		})
 	}
@@ -236,9 +237,12 @@ func (b *pluginBuilder) addConfigured(cfg config.Config, store storage.Store, me
 
 // countReminder returns a function that counts a reminder towards the daily limits of messages, and returns when it may
 // be sent instead if one is reached.
-func countReminder(meter *quota.Meter) func(context.Context, chat.Reminder) (time.Time, error) {
+func countReminder(meter *quota.Meter, store access.LinkReader) func(context.Context, chat.Reminder) (time.Time, error) {
 	return func(ctx context.Context, r chat.Reminder) (time.Time, error) {
-		err := meter.CountSent(ctx, r.Room, r.Person)
+		person, err := access.PersonOf(ctx, store, r.Person)
+		if err == nil {
+			err = meter.CountSent(ctx, r.Room, person)
+		}
 		var over *quota.LimitError
 		if errors.As(err, &over) {
 			return over.Until, nil

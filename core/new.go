@@ -80,6 +80,7 @@ type inbox struct {
 	questions *intake.Questions
 	notices   *intake.Notices
 	pairing   *access.Pairing
+	links     *access.Links
 	changes   *intake.Changes
 	intake    *intake.Intake
 }
@@ -89,10 +90,12 @@ func newInbox(b *base) *inbox {
 	store, log, agent := b.Store, b.Log, b.Agent
 	questions := &intake.Questions{Store: store, Lanes: b.lanes}
 	notices := &intake.Notices{Store: store, Agent: agent, Questions: questions, Lanes: b.lanes}
-	pairing := &access.Pairing{Policy: b.Access, Store: store, Log: log, Tell: func(ctx context.Context, n chat.Notice) error {
+	tell := func(ctx context.Context, n chat.Notice) error {
 		_, err := notices.Send(ctx, n) // also during the shutdown
 		return err
-	}}
+	}
+	pairing := &access.Pairing{Policy: b.Access, Store: store, Log: log, Tell: tell}
+	links := &access.Links{Store: store, Tell: tell, Log: log}
 	stops := &intake.Stopper{Store: store, Questions: questions, Claims: b.claims, Parked: b.parkedRuns, Lanes: b.lanes, Live: b.live}
 	roster := &intake.Roster{Store: store, Agent: agent.Entity(), Stops: stops, Emit: b.hub.Emit, Log: log}
 	admission := &intake.Admission{Store: store, Agent: agent, Policy: b.Access, Pairing: pairing, Deaf: b.Models.Transcriber == nil}
@@ -104,8 +107,8 @@ func newInbox(b *base) *inbox {
 		Live: b.live, Lanes: b.lanes, Emit: b.hub.Emit, Log: log,
 	}
 	choices := &intake.Choices{Store: store, Questions: questions, Pairing: pairing, Admission: admission, Messages: messages, Live: b.live, Log: log}
-	questions.Handle(intake.Handlers(choices, stops, changes)...)
-	return &inbox{questions: questions, notices: notices, pairing: pairing, changes: changes, intake: &intake.Intake{
+	questions.Handle(intake.Handlers(choices, stops, changes, links)...)
+	return &inbox{questions: questions, notices: notices, pairing: pairing, links: links, changes: changes, intake: &intake.Intake{
 		Store: store, Admission: admission, Messages: messages, Choices: choices, Changes: changes, Roster: roster,
 		Commands: &intake.Commands{Store: store, Agent: agent.Entity(), Turns: b.Turns, Pairing: pairing, Claims: b.claims, Lanes: b.lanes, Stops: stops},
 		Tasks:    &intake.Tasks{Store: store, Agent: agent.Entity(), Questions: questions, Lanes: b.lanes, Emit: b.hub.Emit},
@@ -148,7 +151,8 @@ func newTurns(b *base, in *inbox) (*turn.Turns, error) {
 		},
 		Asking: &turn.Asking{Store: store, Parking: store, Questions: in.questions, Parked: b.parkedRuns, Live: b.live, Log: log},
 		Replies: &turn.Replies{
-			Store: store, Recaller: recaller, Approvals: approvals, Plugins: b.Plugins, Program: b.About, Counters: b.counters, Limit: b.Turns.Limit,
+			Store: store, Recaller: recaller, Approvals: approvals, Links: in.links, Plugins: b.Plugins, Program: b.About, Counters: b.counters,
+			Limit:          b.Turns.Limit,
 			ImageGenerator: b.Models.ImageGenerator, Log: log,
 		},
 		Endings: &turn.Endings{

@@ -123,7 +123,7 @@ func (s *memories) clearRoom(ctx context.Context, q querier, room chat.RoomID) (
 	if err != nil {
 		return 0, err
 	}
-	if _, err = q.Exec(ctx, `DELETE FROM room_notes WHERE room = $1 AND (last_turn > 0 OR kind NOT IN ($2, $3))`, room, chat.SettingNote, chat.ReaderNote); err != nil {
+	if _, err = q.Exec(ctx, `DELETE FROM room_notes WHERE room = $1 AND (last_turn > 0 OR kind NOT IN ($2, $3, $4))`, room, chat.SettingNote, chat.ReaderNote, chat.LinkNote); err != nil {
 		return 0, err
 	}
 	if _, err = q.Exec(ctx, `DELETE FROM uploads WHERE room = $1`, room); err != nil {

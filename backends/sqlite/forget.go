@@ -116,7 +116,7 @@ func clearRoom(ctx context.Context, tx *conn, room chat.RoomID) (deleted int, er
 	if err != nil {
 		return 0, err
 	}
-	if _, err = tx.ExecContext(ctx, `DELETE FROM room_notes WHERE room = ? AND (last_turn > 0 OR kind NOT IN (?, ?))`, room, chat.SettingNote, chat.ReaderNote); err != nil {
+	if _, err = tx.ExecContext(ctx, `DELETE FROM room_notes WHERE room = ? AND (last_turn > 0 OR kind NOT IN (?, ?, ?))`, room, chat.SettingNote, chat.ReaderNote, chat.LinkNote); err != nil {
 		return 0, err
 	}
 	if _, err = tx.ExecContext(ctx, `DELETE FROM uploads WHERE room = ?`, room); err != nil {

@@ -106,7 +106,7 @@ func (d *deletePersonCmd) Run(ctx context.Context, c *cli) (err error) {
 	if !d.Yes && !confirmed(ctx, os.Stdin, d.Account) {
 		return errors.New("nothing was deleted; to delete without this question, add --yes")
 	}
-	sum, err := p.Delete(ctx)
+	sum, linked, err := p.Delete(ctx)
 	for _, section := range slices.Sorted(maps.Keys(sum.Deleted)) {
 		if n := sum.Deleted[section]; n > 0 {
 			fmt.Printf("%8d  %s\n", n, strings.ReplaceAll(section, "_", " "))
@@ -120,6 +120,9 @@ func (d *deletePersonCmd) Run(ctx context.Context, c *cli) (err error) {
 		return nil
 	}
 	fmt.Printf("Nothing is stored about %s any more.\n", d.Account)
+	for _, other := range linked {
+		fmt.Printf("It was linked with %[1]s, whose data stays. To delete that too: gateway person delete %[1]s\n", strings.Replace(string(other), "/", ":", 1))
+	}
 	return nil
 }
 

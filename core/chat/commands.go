@@ -17,6 +17,8 @@ const (
 	StatusCommand    CommandName = "status"
 	UsageCommand     CommandName = "usage"
 	ApprovalsCommand CommandName = "approvals"
+	LinkCommand      CommandName = "link"
+	UnlinkCommand    CommandName = "unlink"
 	HelpCommand      CommandName = "help"
 	// Plugins execute the following ones.
 	RemindersCommand CommandName = "reminders" // lists and cancels reminders
@@ -47,6 +49,8 @@ func Commands() []CommandSpec {
 		{ForgetCommand, "Forget something I remember about you, or the message you reply to", "Its number in /memory, its words, or all", true},
 		{RemindersCommand, "List your reminders, or cancel one", "cancel, and the number of the reminder", false},
 		{ApprovalsCommand, "Show which tool calls were approved here", "", false},
+		{LinkCommand, "Link your account on another platform", "The code from your other account", false},
+		{UnlinkCommand, "Separate this account from your others", "", false},
 		{HelpCommand, "Show commands", "", true},
 	}
 }

@@ -20,6 +20,8 @@ const (
 	TitleNote      NoteKind = "title"      // the title of a web conversation; one per room, without a key
 	FeedbackNote   NoteKind = "feedback"   // a rating of an answer; the key is the message and the account
 	ShareNote      NoteKind = "share"      // a copy of a web conversation that a link shows; the key is random
+	LinkNote       NoteKind = "link"       // an account of the person whose id is the text; the key is the account
+	LinkCodeNote   NoteKind = "link code"  // the hash of a code that links accounts; the key is the account that asked for it
 )
 
 // MaxNotes is the maximum number of notes of a kind in a room.

@@ -27,7 +27,7 @@ const (
 
 // ChoiceStore contains the store methods of [Choices].
 type ChoiceStore interface {
-	KnownStore
+	Store
 	Choose(ctx context.Context, question string, option int, m chat.Memory, billedTo chat.EntityID) (chat.Accepted, error)
 	OpenQuestions(ctx context.Context, room chat.RoomID) ([]chat.Question, error)
 	Question(ctx context.Context, id string) (chat.Question, error)
@@ -66,10 +66,14 @@ func (cs *Choices) choose(ctx context.Context, c chat.Choice, id chat.MemoryID, 
 	if refused != "" {
 		return chat.Accepted{Refused: refused}, nil
 	}
+	payer, err := access.PersonOf(ctx, cs.Store, cmp.Or(c.BilledTo, c.Author))
+	if err != nil {
+		return chat.Accepted{}, fmt.Errorf("choose: %w", err)
+	}
 	acc, err := cs.Store.Choose(ctx, q.ID, c.Option, chat.Memory{
 		ID: id, Room: q.Room, Kind: chat.KindCommand, Author: c.Author, Name: text.Visible(c.Name), Text: cmp.Or(wrote, q.Options[c.Option]),
 		InReplyTo: chat.Run{ID: q.Run}.Said(), At: time.Now(),
-	}, cmp.Or(c.BilledTo, c.Author))
+	}, payer)
 	if errors.Is(err, answer.ErrLost) {
 		return chat.Accepted{Refused: closed}, nil
 	} else if err != nil {

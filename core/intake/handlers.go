@@ -9,9 +9,9 @@ import (
 )
 
 // Handlers returns the built-in handlers of choices.
-func Handlers(cs *Choices, stops *Stopper, changes *Changes) []action.ChoiceHandler {
+func Handlers(cs *Choices, stops *Stopper, changes *Changes, links *access.Links) []action.ChoiceHandler {
 	return []action.ChoiceHandler{
-		asMessage{cs}, forgetter{stops, changes}, waiter{action.Awaited}, waiter{action.Parked}, approvalHandler{cs.Pairing},
+		asMessage{cs}, forgetter{stops, changes}, waiter{action.Awaited}, waiter{action.Parked}, approvalHandler{cs.Pairing}, linkHandler{links},
 	}
 }
 
@@ -62,3 +62,8 @@ func (approvalHandler) Name() string { return access.ApprovalHandler }
 func (h approvalHandler) Chosen(ctx context.Context, q chat.Question) (string, error) {
 	return h.pairing.Chosen(ctx, q, notYours, closed)
 }
+
+// linkHandler executes the decision of a user about an account of theirs.
+type linkHandler struct{ *access.Links }
+
+func (linkHandler) Name() string { return access.LinkHandler }

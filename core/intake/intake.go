@@ -1,9 +1,11 @@
 package intake
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
+	"parley/core/access"
 	"parley/core/attachment"
 	"parley/core/chat"
 	"parley/core/text"
@@ -14,9 +16,15 @@ type KnownStore interface {
 	Known(ctx context.Context, in chat.Memory) (chat.Accepted, error)
 }
 
+// Store contains the store methods of [Intake].
+type Store interface {
+	KnownStore
+	access.LinkReader
+}
+
 // Intake accepts events by their kinds. Its fields are set before use. It is safe for concurrent use.
 type Intake struct {
-	Store     KnownStore
+	Store     Store
 	Admission *Admission
 	Messages  *Messages
 	Commands  *Commands
@@ -65,7 +73,7 @@ func (t *Intake) Known(ctx context.Context, id chat.MemoryID) (bool, error) {
 // it would otherwise count a second time, or for a later question. So are messages of bots, which are counted. It fails
 // with the error of the store.
 func (t *Intake) accept(ctx context.Context, m chat.Message) (chat.Accepted, error) {
-	m, err := t.clean(m)
+	m, err := t.clean(ctx, m)
 	if err != nil {
 		return chat.Accepted{}, err
 	}
@@ -96,11 +104,11 @@ func (t *Intake) accept(ctx context.Context, m chat.Message) (chat.Accepted, err
 }
 
 // clean checks and cleans m, and sets rights and the payer, which are stored with the run: they follow from the
-// account, which the platform guarantees. It fails if m is invalid.
-func (t *Intake) clean(m chat.Message) (chat.Message, error) {
+// account, which the platform guarantees. It fails if m is invalid, and with the error of the store.
+func (t *Intake) clean(ctx context.Context, m chat.Message) (chat.Message, error) {
 	m, err := attachment.CleanMessage(m)
-	if m.Address.BilledTo == "" {
-		m.Address.BilledTo = m.Author
+	if err == nil {
+		m.Address.BilledTo, err = access.PersonOf(ctx, t.Store, cmp.Or(m.Address.BilledTo, m.Author))
 	}
 	m.Address.AuthorizedByRole = ""
 	if t.Admission.Policy.HasRole(m.Place, m.Roles) {
@@ -115,7 +123,7 @@ func (t *Intake) edited(ctx context.Context, e chat.Edited) (acc chat.Accepted, 
 	var a admission
 	m, asks, err := t.Changes.becomesQuestion(ctx, e.Message)
 	if asks {
-		m, err = t.clean(m)
+		m, err = t.clean(ctx, m)
 	}
 	if asks && err == nil {
 		a, err = t.Admission.admit(ctx, m)

@@ -35,6 +35,7 @@ type Directory interface {
 //	without First and Last          the room is cleared
 //	a [chat.SettingNote]            the room is cleared entirely
 //	a [chat.ReaderNote]             the room is cleared entirely
+//	a [chat.LinkNote]               the room is cleared entirely
 type RoomNotes interface {
 	// Notes returns the newest limit notes of a kind that have not expired, oldest first.
 	Notes(ctx context.Context, room chat.RoomID, kind chat.NoteKind, limit int) ([]chat.RoomNote, error)
@@ -119,7 +120,7 @@ type Memories interface {
 	// Clear deletes all memories of a room and returns their number.
 	//
 	//	data                                 effect
-	//	notes                                deleted, except settings and readers
+	//	notes                                deleted, except settings, readers and links
 	//	messages of a platform               leave marks, see [Inbox]
 	//	runs                                 stay without inputs; open ones end by themselves
 	//	ended runs                           keep no text and no questions; of Acting and Acted only whether there was any

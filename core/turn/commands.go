@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"parley/core/access"
 	"parley/core/action"
 	"parley/core/attachment"
 	"parley/core/chat"
@@ -31,6 +32,7 @@ type Replies struct {
 	Store          ReplyStore
 	Recaller       *Recaller
 	Approvals      *consent.Approvals
+	Links          *access.Links
 	Plugins        []action.Plugin
 	Program        Program
 	Counters       *schedule.Counters
@@ -56,6 +58,8 @@ func reply(name chat.CommandName) func(*commandRun, context.Context) (string, er
 		chat.StatusCommand:    (*commandRun).status,
 		chat.UsageCommand:     (*commandRun).usage,
 		chat.ApprovalsCommand: (*commandRun).approvals,
+		chat.LinkCommand:      (*commandRun).link,
+		chat.UnlinkCommand:    (*commandRun).link,
 		chat.HelpCommand:      (*commandRun).help,
 		chat.MemoryCommand:    (*commandRun).plugin,
 		chat.ForgetCommand:    (*commandRun).plugin,
@@ -110,4 +114,32 @@ func (cr *commandRun) plugin(ctx context.Context) (string, error) {
 		}
 	}
 	return "That is switched off here.", nil
+}
+
+// link executes /link and /unlink. It fails with the error of the store.
+func (cr *commandRun) link(ctx context.Context) (said string, err error) {
+	m, err := cr.journal.input(ctx)
+	if err != nil {
+		return "", err
+	}
+	room, err := cr.Store.Room(ctx, m.Room)
+	if err != nil {
+		return "", err
+	}
+	lasts, err := cr.lasts(ctx, m)
+	if err != nil {
+		return "", err
+	}
+	said, ask, err := cr.Links.Command(ctx, m, room, lasts)
+	if err == nil && ask != nil {
+		_, err = cr.asking.ask(ctx, *ask)
+	}
+	return said, err
+}
+
+// lasts reports whether the author of m has the same account in all their chats, and not one for each. It fails with the
+// error of the store.
+func (cr *commandRun) lasts(ctx context.Context, m chat.Memory) (bool, error) {
+	person, err := access.PersonOf(ctx, cr.Links.Store, m.Author)
+	return person == cr.at.run.Address.BilledTo, err
 }

@@ -156,8 +156,11 @@ func (cr *commandRun) usage(ctx context.Context) (text string, err error) {
 	if err != nil {
 		return "", err
 	}
-	a := quota.Asker{Person: cr.at.run.Address.BilledTo, Room: m.Room, Lasts: cr.at.run.Address.BilledTo == m.Author}
+	a := quota.Asker{Person: cr.at.run.Address.BilledTo, Room: m.Room}
 	err = cr.journal.persist(ctx, func() error {
+		if a.Lasts, err = cr.lasts(ctx, m); err != nil {
+			return err
+		}
 		room, err := cr.Store.Room(ctx, m.Room)
 		if err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 
 	"parley/backends"
 	"parley/config"
+	"parley/core/access"
 	"parley/core/chat"
 	"parley/internal/settings"
 )
@@ -23,6 +24,7 @@ type personRequest struct {
 type personReply struct {
 	Page    chat.PersonalPage
 	Deleted chat.PersonalDeletion
+	Linked  []chat.EntityID // the other accounts of the person; only before a deletion
 }
 
 var person = command[personRequest, personReply]{name: "person", do: personAt}
@@ -37,7 +39,11 @@ func personAt(ctx context.Context, store Store, rt Runtime, req personRequest) (
 		}
 	}
 	if req.Delete {
-		reply.Deleted, err = store.DeletePersonal(ctx, who)
+		accounts, err := access.AccountsOf(ctx, store, who)
+		if err == nil {
+			reply.Linked = accounts[1:]
+			reply.Deleted, err = store.DeletePersonal(ctx, who)
+		}
 		return reply, err
 	}
 	reply.Page, err = store.PersonalRecords(ctx, who, req.After)
@@ -102,27 +108,28 @@ const (
 
 // Delete deletes the data about the person, in steps, and returns the numbers of deleted records by section, also
 // of those deleted before an error. Answers under way still need their messages, so it waits for them for some seconds;
-// Open is the number of those left then.
-func (p *Person) Delete(ctx context.Context) (sum chat.PersonalDeletion, err error) {
+// Open is the number of those left then. linked has the accounts that were linked with this one; their data stays.
+func (p *Person) Delete(ctx context.Context) (sum chat.PersonalDeletion, linked []chat.EntityID, err error) {
 	sum.Deleted = map[string]int{}
 	for tries := 0; ; {
 		reply, err := p.step(ctx, personRequest{Account: p.account, Delete: true})
 		for section, n := range reply.Deleted.Deleted {
 			sum.Deleted[section] += n
 		}
+		linked = append(linked, reply.Linked...)
 		sum.Open = reply.Deleted.Open
 		switch {
 		case err != nil:
-			return sum, err
+			return sum, linked, err
 		case reply.Deleted.More:
 			continue
 		case sum.Open == 0 || !p.Running || tries == openTries:
-			return sum, nil
+			return sum, linked, nil
 		}
 		tries++
 		select {
 		case <-ctx.Done():
-			return sum, context.Cause(ctx)
+			return sum, linked, context.Cause(ctx)
 		case <-time.After(openPause):
 		}
 	}

@@ -36,6 +36,7 @@ type Runtime interface {
 // Store has the methods of a store that the commands need. Contracts and errors are those of package storage.
 type Store interface {
 	intake.ApprovalStore
+	access.LinkReader
 	RemoveUser(ctx context.Context, id chat.EntityID) error
 	Memory(ctx context.Context, id chat.MemoryID) (chat.Memory, error)
 	People(ctx context.Context) ([]chat.Person, error)

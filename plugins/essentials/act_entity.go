@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"parley/core/action"
@@ -81,15 +83,19 @@ func authorNamed(s action.TurnContext, name string) (chat.Memory, error) {
 	return found, nil
 }
 
-// detailsOf returns the stored details of a person in one line; empty if there are none.
-func detailsOf(ctx context.Context, store Store, id chat.EntityID) (string, error) {
-	e, err := store.Entity(ctx, id)
-	if err != nil && !errors.Is(err, chat.ErrNotFound) {
-		return "", fmt.Errorf("read the saved facts: %w", err)
+// detailsOf returns the stored details of a person in one line, those of the first account that has them; empty if there are none.
+func detailsOf(ctx context.Context, store Store, accounts ...chat.EntityID) (string, error) {
+	found := map[string]string{}
+	for _, id := range slices.Backward(accounts) {
+		e, err := store.Entity(ctx, id)
+		if err != nil && !errors.Is(err, chat.ErrNotFound) {
+			return "", fmt.Errorf("read the saved facts: %w", err)
+		}
+		maps.Copy(found, e.Details)
 	}
 	var all []string
 	for _, d := range details {
-		if text := e.Details[d.key]; text != "" {
+		if text := found[d.key]; text != "" {
 			all = append(all, fmt.Sprintf("%s %q", d.means, text))
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode"
 
+	"parley/core/access"
 	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/text"
@@ -25,15 +26,31 @@ const (
 )
 
 // factsFor returns the facts that can be used in room when asker asks, and all that room knows: those of the room, and those about the
-// asker that were noted elsewhere. Asker is empty if that is not one person.
+// asker that were noted elsewhere, as ones about this account. Asker is empty if that is not one person. A person with linked accounts has
+// asked for the use of these facts in all their direct chats.
 func (d Deps) factsFor(ctx context.Context, room chat.Room, asker chat.EntityID) (here, elsewhere []chat.RoomNote, err error) {
 	here, err = d.Store.Notes(ctx, room.ID, chat.FactNote, chat.MaxNotes)
 	private := room.Kind.Private()
-	if err != nil || asker == "" || asker.Automatic() || d.FactScope != Everywhere && (d.FactScope != ForPerson || !private) {
+	if err != nil || asker == "" || asker.Automatic() || d.FactScope != Everywhere && !private {
 		return here, nil, err
 	}
-	elsewhere, err = d.Store.NotesAbout(ctx, asker, chat.FactNote, !private, chat.MaxNotes)
-	return here, slices.DeleteFunc(elsewhere, func(n chat.RoomNote) bool { return n.Room == room.ID || hasFact(here, n.About, n.Text) }), err
+	accounts, err := access.AccountsOf(ctx, d.Store, asker)
+	if err != nil || d.FactScope != Everywhere && d.FactScope != ForPerson && len(accounts) == 1 {
+		return here, nil, err
+	}
+	for _, account := range slices.Backward(accounts) { // the newest facts of this account are the last ones
+		all, err := d.Store.NotesAbout(ctx, account, chat.FactNote, !private, chat.MaxNotes)
+		if err != nil {
+			return here, nil, err
+		}
+		for _, n := range all {
+			n.About = asker
+			if n.Room != room.ID && !hasFact(here, asker, n.Text) {
+				elsewhere = append(elsewhere, n)
+			}
+		}
+	}
+	return here, elsewhere, nil
 }
 
 // askerOf returns the asker of a turn; empty if several users ask.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"parley/core/access"
 	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/text"
@@ -43,7 +44,23 @@ func (d Deps) about(ctx context.Context, c action.CommandCall) (all []remembered
 			},
 		})
 	}
-	e, err := d.Store.Entity(ctx, c.Message.Author)
+	accounts, err := access.AccountsOf(ctx, d.Store, c.Message.Author)
+	if err != nil {
+		return nil, fmt.Errorf("find linked accounts: %w", err)
+	}
+	for _, account := range accounts {
+		noted, err := d.savedAbout(ctx, account)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, noted...)
+	}
+	return all, nil
+}
+
+// savedAbout returns the details of an account.
+func (d Deps) savedAbout(ctx context.Context, account chat.EntityID) (all []remembered, err error) {
+	e, err := d.Store.Entity(ctx, account)
 	if chat.Unless(err, chat.ErrNotFound) != nil {
 		return nil, fmt.Errorf("read the saved facts: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"parley/core/access"
 	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/text"
@@ -48,7 +49,11 @@ func (d Deps) describeParticipants(ctx context.Context, s action.TurnContext) (a
 			return action.ProviderResult{}, nil
 		}
 		text := fmt.Sprintf("You are talking to %q, who is %s.", asks, standing)
-		noted, err := detailsOf(ctx, d.Store, s.Message.Author)
+		accounts, err := access.AccountsOf(ctx, d.Store, s.Message.Author)
+		if err != nil {
+			return action.ProviderResult{}, fmt.Errorf("find linked accounts: %w", err)
+		}
+		noted, err := detailsOf(ctx, d.Store, accounts...)
 		if noted != "" {
 			text += " Saved facts: " + noted + "."
 		}

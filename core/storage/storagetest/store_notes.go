@@ -113,7 +113,7 @@ func noteCleared(t *testing.T, s store) {
 	elsewhere := noted(chat.SettingNote, "a", "", "")
 	elsewhere.Room = "other"
 	s.must(s.SaveNote(t.Context(), elsewhere))
-	for _, kind := range []chat.NoteKind{chat.FactNote, chat.SummaryNote, chat.EvaluationNote, chat.SettingNote, chat.ReaderNote} {
+	for _, kind := range []chat.NoteKind{chat.FactNote, chat.SummaryNote, chat.EvaluationNote, chat.SettingNote, chat.ReaderNote, chat.LinkNote} {
 		s.must(s.SaveNote(t.Context(), noted(kind, "a", "", "")))
 	}
 	kept := func(facts, settings int, of chat.Entity) {
@@ -123,6 +123,7 @@ func noteCleared(t *testing.T, s store) {
 		s.same("the evaluations", len(s.notes("room", chat.EvaluationNote, 5)), facts)
 		s.same("the settings", len(s.notes("room", chat.SettingNote, 5)), settings)
 		s.same("the readers", len(s.notes("room", chat.ReaderNote, 5)), settings)
+		s.same("the links", len(s.notes("room", chat.LinkNote, 5)), settings)
 		got, err := s.Entity(t.Context(), "ada")
 		s.must(err)
 		s.same("ada", got, of)
