@@ -1,6 +1,8 @@
 package stories_test
 
 import (
+	"encoding/json"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +10,7 @@ import (
 
 	"parley/config"
 	"parley/connectors/connectortest"
+	"parley/core/answer"
 	"parley/core/llm"
 	"parley/internal/agui"
 )
@@ -21,7 +24,7 @@ func TestAgentFails(t *testing.T) {
 		says  string
 	}{
 		"ends in mid-text":        {[]string{`{"type":"text","text":"Half a"}`}, 1, "Half a"},
-		"garbage":                 {[]string{`hello`}, 3, llm.ProviderIssue.Sentence()},
+		"garbage":                 {[]string{`hello`}, 1, llm.ProviderIssue.Sentence()},
 		"acts and ends":           {[]string{acted, `{"type":"text","text":"Half a"}`}, 1, "Half a"},
 		"acts and sends garbage":  {[]string{acted, `hello`}, 1, llm.ProviderIssue.Sentence()},
 		"an unknown line, a twin": {[]string{`{"type":"new"}`, acted, acted, `{"type":"text","text":"Well."}`, `{"type":"done"}`}, 1, "Well."},
@@ -44,6 +47,81 @@ func TestAgentFails(t *testing.T) {
 			})
 		})
 	}
+}
+
+// An agent that ends without a word has nothing to say: the user reads no failure, and it is asked once.
+func TestAgentSaysNothing(t *testing.T) {
+	a := &fakeAgent{respond: func(_ agui.Input, line func(string, time.Duration)) { line(`{"type":"done"}`, 0) }}
+	withAgent(t, a, nil, func(s *harness) {
+		last := s.readAll(s.send(s.newConversation(), "1", "Note this"))
+		if *last.FullText != "" || last.FailureKind != "" || last.NoResponse != "ignored" || len(a.asked()) != 1 {
+			t.Errorf("the page shows %s after %d requests", last.Raw, len(a.asked()))
+		}
+	})
+}
+
+// A visitor of the page who may not approve reads the question of the agent, without the call. Without an owner who can be asked, the
+// agent gets a refusal at once, and the visitor reads why.
+func TestAgentApprovalForAVisitor(t *testing.T) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		a := &fakeAgent{respond: func(in agui.Input, line func(string, time.Duration)) {
+			if len(in.Resume) > 0 {
+				line(`{"type":"text","text":"Decided: `+strings.ReplaceAll(string(in.Resume[0].Payload), `"`, "'")+`"}`, 0)
+			} else {
+				line(`{"type":"ask","id":"q","text":"May I book it?","approve":true,"name":"book_train","arguments":{"card":"4711"}}`, 0)
+			}
+			line(`{"type":"done"}`, 0)
+		}}
+		serveAgent(c, a)
+		useAgent(c, nil)
+		id := c.newConversation()
+		if text := *c.readAll(c.send(id, "1", "Go")).FullText; !strings.Contains(text, "May I book it?\n\nThis needs the owner's approval") || !strings.Contains(text, "Decided: {'approved':false}") {
+			t.Errorf("without an owner the page shows %q", text)
+		}
+		c.Say(connectortest.Ada, c.ada, "Hello") // now the owner can be asked
+		c.pressIn(c.Platform.(buttonPlatform))(1)
+		c.Pass(time.Minute)
+		stream := c.send(id, "2", "Go")
+		c.readUntil(stream, "May I book it?\n\n⏳ Waiting for the owner's approval.")
+		if text := stream.Text(); strings.Contains(text, "4711") || strings.Contains(text, "book_train") {
+			t.Errorf("the visitor reads %q", text)
+		}
+		c.waitShown(c.ada, "4711")
+		c.pressIn(c.Platform.(buttonPlatform))(0)
+		if text := *c.readAll(stream).FullText; !strings.Contains(text, "Decided: {'approved':true}") {
+			t.Errorf("after the approval the page shows %q", text)
+		}
+	})
+}
+
+// A question that the agent waits with is in the messages of the conversation, in the order of a reload.
+func TestAgentQuestionInTheMessages(t *testing.T) {
+	withAgent(t, bookings(), nil, func(s *harness) {
+		id := s.newConversation()
+		stream := s.send(id, "1", "Book a train")
+		s.readUntil(stream, "Which one?")
+		time.Sleep(time.Minute)
+		var loaded struct {
+			Messages []struct {
+				Text    string
+				Waiting bool
+				Choices *answer.Choices
+			}
+		}
+		_, page := s.request(http.MethodGet, "/api/conversations/"+id+"/messages", "", nil)
+		s.Must(json.Unmarshal([]byte(page), &loaded))
+		n := len(loaded.Messages)
+		if n != 2 || !loaded.Messages[1].Waiting || !strings.Contains(loaded.Messages[1].Text, "Which one?") || loaded.Messages[1].Choices == nil {
+			t.Fatalf("the page shows %s", page)
+		}
+		if status := s.postChoice(id, loaded.Messages[1].Choices.ID, 1); status != http.StatusOK {
+			t.Errorf("to choose is %d", status)
+		}
+		s.readAll(stream)
+		if _, page = s.request(http.MethodGet, "/api/conversations/"+id+"/messages", "", nil); strings.Contains(page, "waiting") || !strings.Contains(page, "Decided: resolved") {
+			t.Errorf("after the choice the page shows %s", page)
+		}
+	})
 }
 
 // A decision reaches an agent that does not know the question any more: the user reads that, and nothing is asked again.

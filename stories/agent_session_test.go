@@ -12,6 +12,7 @@ import (
 
 	"parley/config"
 	"parley/connectors/connectortest"
+	"parley/connectors/connectortest/discordworld"
 	"parley/internal/agui"
 	"parley/sim"
 )
@@ -241,4 +242,55 @@ func TestAgentThread(t *testing.T) {
 			t.Errorf("the request after /new has %+v", runs[2].Messages)
 		}
 	})
+}
+
+// The agent learns the language of the user's client, as far as the platform reports it.
+func TestAgentKnowsTheLocale(t *testing.T) {
+	locale := func(in agui.Input) string {
+		var props struct{ User struct{ Locale string } }
+		_ = json.Unmarshal(in.Forwarded, &props)
+		return props.User.Locale
+	}
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		a := bookings()
+		serveAgent(c, a)
+		useAgent(c, nil)
+		want := "en"
+		if w, ok := c.Platform.(*discordworld.Platform); ok { // messages have none, commands do
+			w.Command(connectortest.Ada, c.ada, "ask", "question", "Hi")
+			c.Pass(20 * time.Second)
+			want = "en-US"
+		}
+		c.Say(connectortest.Ada, c.ada, "Hello")
+		c.Pass(20 * time.Second)
+		for _, in := range a.asked() {
+			if got := locale(in); got != want {
+				t.Errorf("the locale is %q; want %q", got, want)
+			}
+		}
+	})
+	a := bookings()
+	withAgent(t, a, nil, func(s *harness) {
+		client := s.browser.HTTP.Transport
+		for header, want := range map[string]string{"de-AT,de;q=0.9": "de-AT", "fr;q=1": "fr", "*": "", "<b>": "", "": ""} {
+			s.browser.HTTP.Transport = withHeader{client, "Accept-Language", header}
+			s.readAll(s.send(s.newConversation(), "1", "Hello"))
+			if runs := a.asked(); locale(runs[len(runs)-1]) != want {
+				t.Errorf("with %q the locale is %q; want %q", header, locale(runs[len(runs)-1]), want)
+			}
+		}
+		s.browser.HTTP.Transport = client
+	})
+}
+
+// withHeader adds a header to requests.
+type withHeader struct {
+	http.RoundTripper
+	name, value string
+}
+
+func (h withHeader) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set(h.name, h.value)
+	return h.RoundTripper.RoundTrip(r)
 }

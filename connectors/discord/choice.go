@@ -85,8 +85,9 @@ type interaction struct {
 		member
 		User user `json:"user"`
 	} `json:"member"`
-	Guild string `json:"guild_id"`
-	Place *struct {
+	Guild  string `json:"guild_id"`
+	Locale string `json:"locale"` // of the user's client
+	Place  *struct {
 		Type   int    `json:"type"`
 		Name   string `json:"name"`
 		Parent string `json:"parent_id"`

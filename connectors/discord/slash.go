@@ -123,7 +123,7 @@ func (x *acknowledgment) inbound(ctx context.Context, m message) chat.Message {
 		p = place{kindOf(at.Type), at.Name, at.Parent}
 	}
 	in := m.inbound(x.me, p)
-	in.Addressed = true
+	in.Addressed, in.Locale = true, x.i.Locale
 	// It has only strings and numbers, which always marshal.
 	in.Address.Response, _ = json.Marshal(reply{
 		Application: x.i.Application, Interaction: x.i.ID, Token: x.i.Token, Private: x.private, Silent: !x.i.mayWrite(),

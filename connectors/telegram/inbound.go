@@ -78,7 +78,7 @@ func (s self) inbound(m *tgbotapi.Message, newer *newerMessage, first func(int64
 			ID: s.memory(m.Chat.ID, m.MessageID), Room: s.room(first(m.Chat.ID), topic), Author: author, Name: name,
 			Text: newer.Origin.words(author, viaBot(m, s.asked(text, entities))), At: written(m), Files: files,
 		},
-		Bot: s.fromBot(m, newer),
+		Bot: s.fromBot(m, newer), Locale: locale(m),
 		// Telegram sends an album as one message per picture, and splits long texts. The turn policy joins them.
 		Group: m.MediaGroupID, MayContinue: utf8.RuneCountInString(m.Text) >= splitFrom,
 	}
@@ -101,6 +101,14 @@ func asker(m *tgbotapi.Message) string {
 		return ""
 	}
 	return m.From.UserName
+}
+
+// locale returns the language of the sender's client, or "".
+func locale(m *tgbotapi.Message) string {
+	if m.SenderChat != nil || m.From == nil {
+		return ""
+	}
+	return m.From.LanguageCode
 }
 
 // written returns the message's date, or the current time if the server sent none.

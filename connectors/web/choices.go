@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -105,14 +106,37 @@ func (w *Web) recent(ctx context.Context, room chat.RoomID) ([]chat.Memory, erro
 }
 
 // offers returns the open questions of a room, by the message that asks.
-func (w *Web) offers(ctx context.Context, room chat.RoomID) (map[chat.MemoryID]*answer.Choices, error) {
+func (w *Web) offers(ctx context.Context, room chat.RoomID) (map[chat.MemoryID]chat.Question, error) {
 	open, err := w.opts.Store.OpenQuestions(ctx, room)
-	if err != nil {
-		return nil, err
-	}
-	offers := map[chat.MemoryID]*answer.Choices{}
+	offers := map[chat.MemoryID]chat.Question{}
 	for _, q := range open {
-		offers[chat.Run{ID: q.Run}.Said()] = &answer.Choices{ID: q.ID, Options: q.Options}
+		offers[chat.Run{ID: q.Run}.Said()] = q
 	}
-	return offers, nil
+	return offers, err
+}
+
+// choicesOf returns the options of a question as readers see them.
+func choicesOf(q chat.Question) *answer.Choices {
+	return &answer.Choices{ID: q.ID, Options: q.Options, Approval: q.Approval}
+}
+
+// waiting returns the answers of runs that wait for a choice, which are not stored as messages yet. One that can't be read now is left
+// out: a stream shows it.
+func (w *Web) waiting(ctx context.Context, offers map[chat.MemoryID]chat.Question, stored []chat.Memory) (lines []message) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for id, q := range offers {
+		if slices.ContainsFunc(stored, func(m chat.Memory) bool { return m.ID == id }) {
+			continue
+		}
+		a, err := w.opts.Answers.Watch(ctx, q.Run)
+		if err != nil {
+			continue
+		}
+		if text := a.View().Text(); text != "" {
+			lines = append(lines, message{ID: string(id), Role: "assistant", Text: text, Timestamp: q.Asked.UnixMilli(), Choices: choicesOf(q), Waiting: true})
+		}
+	}
+	slices.SortFunc(lines, func(a, b message) int { return cmp.Compare(a.Timestamp, b.Timestamp) })
+	return lines
 }

@@ -89,6 +89,7 @@ type message struct {
 	Interrupted     bool            `json:"interrupted,omitempty"`
 	FailureKind     llm.FailureKind `json:"failureKind,omitempty"`
 	Choices         *answer.Choices `json:"choices,omitempty"`  // the options that are still open
+	Waiting         bool            `json:"waiting,omitempty"`  // the answer continues after a choice
 	Feedback        *rating         `json:"feedback,omitempty"` // the reader's
 }
 
@@ -137,12 +138,20 @@ func (w *Web) lines(r *http.Request, room chat.RoomID) (lines [][]byte, size int
 	if err != nil {
 		return nil, 0, fmt.Errorf("read the open question: %w", err)
 	}
-	for _, m := range slices.Backward(recent) {
-		of := w.line(room, m, who, offers[m.ID])
+	var all []message
+	for _, m := range recent {
+		var offer *answer.Choices
+		if q, ok := offers[m.ID]; ok {
+			offer = choicesOf(q)
+		}
+		of := w.line(room, m, who, offer)
 		of.Feedback = rated[m.ID]
+		all = append(all, of)
+	}
+	for _, of := range slices.Backward(append(all, w.waiting(ctx, offers, recent)...)) {
 		line, err := json.Marshal(of)
 		if err != nil {
-			return nil, 0, fmt.Errorf("encode message %s: %w", m.ID, err)
+			return nil, 0, fmt.Errorf("encode message %s: %w", of.ID, err)
 		}
 		if size += int64(len(line)); size > maxReply && len(lines) > 0 {
 			return lines, size - int64(len(line)), nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"parley/core/answer"
@@ -122,6 +123,7 @@ func (w *Web) submitQuestion(r *http.Request, room chat.Room, payer chat.EntityI
 		Place:   room,
 		Address: chat.Address{Connector: Name, Room: room.ID, ReplyTo: id, BilledTo: payer, Details: who.details},
 		Source:  cmp.Or(q.Source, defaultSource),
+		Locale:  language(r),
 	})
 	if err == nil && who.id != "" && !acc.Duplicate {
 		err = door{w}.touch(r, m) // a message without it could be lost: its sender would not find it again
@@ -135,6 +137,13 @@ func (w *Web) submitQuestion(r *http.Request, room chat.Room, payer chat.EntityI
 		return nil, no
 	}
 	return &accepted{acc, room.ID, wishes{q.StreamProtocol == "legacy", q.Reasoning, who.details}}, nil
+}
+
+// language returns the first language of the sender's client. The language of the page itself is the site's, not the visitor's.
+func language(r *http.Request) string {
+	first, _, _ := strings.Cut(r.Header.Get("Accept-Language"), ",")
+	tag, _, _ := strings.Cut(first, ";")
+	return strings.TrimSpace(tag)
 }
 
 // known reports whether m arrived before.

@@ -142,6 +142,8 @@ type Approval struct {
 	Server, Tool string
 	// Shown describes the effect of the call to users. Empty: the parameters.
 	Shown string
+	// Public describes the call to users who can't approve it; it reveals neither parameters nor names. Empty: the title of the action.
+	Public string
 	// Kind identifies the definition of the action: its name, description, schema and effect. An approval for all calls
 	// lapses when it changes. If it is empty, an approval for all calls is not offered.
 	Kind string

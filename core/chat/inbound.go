@@ -35,6 +35,8 @@ type (
 		// Bot reports whether the author is a bot. Its messages are remembered; [access.BotAccess] decides whether they
 		// are answered.
 		Bot bool
+		// Locale is the language of the author's client, as a tag such as "de-DE", if the platform reports it.
+		Locale string
 	}
 	// Command addresses the runtime instead of the agent. It is processed before all queued messages of its room.
 	Command struct {

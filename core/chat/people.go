@@ -21,6 +21,9 @@ type Entity struct {
 	Details map[string]string
 }
 
+// LocaleDetail is the subject of the detail with the language of a person's client, as a tag such as "de-DE".
+const LocaleDetail = "locale"
+
 // MaxNames is how many names of an entity are stored.
 const MaxNames = 10
 

@@ -86,14 +86,15 @@ const (
 
 // The results for the model of a call that is refused.
 const (
-	refusedLine  = "The call was not approved."
-	replacedLine = "A later request of the same user for the same tool has replaced this call. It was not made."
-	fullLine     = "Three calls wait for an approval in this chat already. Tell the user that one of them must be decided first."
-	lateLine     = "No one approved the call in time."
-	absentLine   = "The call needs the approval of the owner, who can't be asked here."
-	tooLongLine  = "The call needs an approval, and its arguments are too long to be shown. Use shorter ones."
-	unseenLine   = "The call needs an approval, and no one can be asked at this point. Ask the user to repeat the request."
-	repeatedLine = "This call was approved and had been started before an interruption. It was not repeated."
+	refusedLine   = "The call was not approved."
+	replacedLine  = "A later request of the same user for the same tool has replaced this call. It was not made."
+	fullLine      = "Three calls wait for an approval in this chat already. Tell the user that one of them must be decided first."
+	lateLine      = "No one approved the call in time."
+	unreachedLine = "This needs the owner's approval, and the owner can't be asked from here." // for users
+	absentLine    = "The call needs the approval of the owner, who can't be asked here."
+	tooLongLine   = "The call needs an approval, and its arguments are too long to be shown. Use shorter ones."
+	unseenLine    = "The call needs an approval, and no one can be asked at this point. Ask the user to repeat the request."
+	repeatedLine  = "This call was approved and had been started before an interruption. It was not repeated."
 )
 
 // Approve asks for the approval of a call, unless there is one already. asked reports whether a user has just decided
@@ -126,7 +127,7 @@ func (ap *Approvals) Approve(ctx context.Context, c *action.Call, t *action.Tool
 	case err != nil:
 		return false, "", err
 	case r.Decision == chat.Pending:
-		refused, err = ap.ask(ctx, c, t, r, shown, inPlace)
+		refused, err = ap.ask(ctx, c, t, r, shown, a.Public, inPlace)
 		return true, refused, err
 	case r.Decision == chat.Replaced && time.Now().Before(r.Expires):
 		if replaced, err := ap.isReplaced(ctx, r); err != nil || replaced {
@@ -141,7 +142,7 @@ func (ap *Approvals) Approve(ctx context.Context, c *action.Call, t *action.Tool
 
 // ask asks for the approval of r, in place of earlier requests of the same user for the same tool, and parks the run.
 // It fails with [chat.ErrParked], and with the error of the store.
-func (ap *Approvals) ask(ctx context.Context, c *action.Call, t *action.Tool, r chat.Approval, shown string, inPlace bool) (refused string, err error) {
+func (ap *Approvals) ask(ctx context.Context, c *action.Call, t *action.Tool, r chat.Approval, shown, public string, inPlace bool) (refused string, err error) {
 	replaces, err := ap.replace(ctx, r)
 	if err != nil {
 		return "", err
@@ -150,7 +151,7 @@ func (ap *Approvals) ask(ctx context.Context, c *action.Call, t *action.Tool, r 
 	if inPlace {
 		return ap.askHere(ctx, c, r, shown, options(kinds && c.Turn.Owner, replaces))
 	}
-	return ap.askOwners(ctx, c, t, r, shown, options(kinds, replaces))
+	return ap.askOwners(ctx, c, t, r, shown, public, options(kinds, replaces))
 }
 
 // loadDecision returns r in its state after the wait: with the option that was chosen in the answer, or expired. The line

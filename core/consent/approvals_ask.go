@@ -123,7 +123,7 @@ func (ap *Approvals) decide(ctx context.Context, r chat.Approval, to chat.Decisi
 // askOwners asks each owner in their direct chat, and parks the run ([chat.ErrParked]). The first decision counts. The
 // notice has a key, so that a repetition after a crash does not ask twice. If no owner can be reached, the call is
 // denied at once.
-func (ap *Approvals) askOwners(ctx context.Context, c *action.Call, t *action.Tool, r chat.Approval, shown string, offered []string) (refused string, err error) {
+func (ap *Approvals) askOwners(ctx context.Context, c *action.Call, t *action.Tool, r chat.Approval, shown, public string, offered []string) (refused string, err error) {
 	rooms, err := ap.Owners.OwnersRooms(ctx)
 	if err != nil {
 		return "", err
@@ -144,10 +144,15 @@ func (ap *Approvals) askOwners(ctx context.Context, c *action.Call, t *action.To
 		reached = reached || err == nil
 	}
 	if !reached {
+		if public != "" {
+			c.Update(public + "\n\n" + unreachedLine)
+		}
 		return absentLine, ap.decide(ctx, r, chat.Denied, "")
 	}
 	waiting := "⏳ Waiting for the owner's approval."
-	if !t.Def.Hide {
+	if public != "" {
+		waiting = public + "\n\n" + waiting
+	} else if !t.Def.Hide {
 		waiting = "⏳ Waiting for the owner to approve this: " + t.Def.Title()
 	}
 	_, err = Ask(ctx, c, Request{Subject: approvalSubject + r.ID, Description: waiting, Until: r.Expires, Lasting: true})

@@ -40,7 +40,7 @@ func (Question) Guard(c *action.Call) *action.Approval {
 		return nil
 	}
 	a := q.Approve
-	return &action.Approval{Server: a.Server, Tool: a.Tool, Effect: action.Writes, Shown: strings.TrimSpace(text.Brief(q.Question, maxQuestion) + "\n" + a.Arguments)}
+	return &action.Approval{Public: text.Brief(q.Question, maxQuestion), Server: a.Server, Tool: a.Tool, Effect: action.Writes, Shown: strings.TrimSpace(text.Brief(q.Question, maxQuestion) + "\n" + a.Arguments)}
 }
 
 // Consent implements [action.Consenting]: it shows the question with its options.

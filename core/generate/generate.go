@@ -198,7 +198,7 @@ func (w *Writer) resolveReservedActions(ctx context.Context, st *prompt.Builder,
 	if err != nil {
 		return err
 	}
-	if (ignored != "" || r.remote) && r.blank() && len(r.calls) == 0 {
+	if (ignored != "" || r.remote || w.Route.Current().Agent) && r.blank() && len(r.calls) == 0 {
 		if ignored != "" {
 			w.Trace.Actions = append(w.Trace.Actions, ignored)
 		}

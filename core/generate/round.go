@@ -62,6 +62,8 @@ func (r *round) useless() bool {
 		return false
 	case r.remote, r.showed:
 		return false
+	case r.w.Route.Current().Agent && r.finish == llm.FinishStop: // it has done its work, and says nothing
+		return false
 	case r.hidden && r.form:
 		return !r.wrote.Rooted || r.wrote.Cut
 	case !r.blank():

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"time"
 
 	"parley/core/chat"
@@ -14,6 +15,9 @@ import (
 
 // meetTimeout is the time limit for saving the author of a message: the next message repeats it.
 const meetTimeout = time.Second
+
+// languageTag matches the locales that are saved. Clients can send any text.
+var languageTag = regexp.MustCompile(`^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$`)
 
 // RosterStore contains the store methods of [Roster]. Errors are those of package storage; saving an unchanged value
 // returns [chat.Nothing].
@@ -43,6 +47,9 @@ func (ro *Roster) saveAuthor(ctx context.Context, m chat.Message) {
 	defer cancel()
 	world := chat.World{ID: m.Place.World, Connector: m.Place.Connector, Name: text.Visible(m.WorldName)}
 	author := chat.Entity{ID: m.Author, Connector: m.Place.Connector, Names: []string{m.Name}, Bot: m.Bot}
+	if languageTag.MatchString(m.Locale) {
+		author.Details = map[string]string{chat.LocaleDetail: m.Locale}
+	}
 	err := ro.saveWorld(ctx, world, false)
 	if err == nil && m.Author != "" {
 		err = ro.enroll(ctx, world.ID, author, "")

@@ -141,8 +141,8 @@ func (m *Model) advice(kind llm.FailureKind, status int) string {
 	return "no agent answers at " + at + ": start it or correct " + m.Settings.URL
 }
 
-// Generate implements [llm.Model]. A request that continues a run is announced before it is sent: the agent may act on it,
-// so it is not repeated.
+// Generate implements [llm.Model]. An agent acts by itself, so it is asked again only if it can't have begun: it could not be
+// reached, or was busy. A request that continues a run is announced before it is sent, and not repeated at all.
 func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
 		m.Run(ctx, req, yield, func(ctx context.Context, _ context.CancelCauseFunc, _ string, req llm.Request, yield func(llm.Chunk) bool) error {
@@ -152,19 +152,24 @@ func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chu
 					return nil
 				}
 			}
-			err := m.run(ctx, j, yield)
+			began, err := m.run(ctx, j, yield)
 			if r, ok := errors.AsType[*wire.Refusal](err); ok && j.paused != nil && r.Gone() {
 				f := m.Failure(err)
 				return &llm.Failure{Kind: llm.UnknownQuestion, Err: f.Err}
+			}
+			if err != nil && ctx.Err() == nil && !wire.Filtered(err) && (began || !wire.Unprocessed(err)) {
+				f := m.Failure(err)
+				f.Retry = false
+				return f
 			}
 			return err
 		})
 	}
 }
 
-// run makes the request j and yields its answer. An agent of a version that refuses the version of the protocol is asked
-// again without it: it has not begun a run.
-func (m *Model) run(ctx context.Context, j job, yield func(llm.Chunk) bool) error {
+// run makes the request j and yields its answer. began reports whether the agent has accepted the request. An agent of a version
+// that refuses the version of the protocol is asked again without it: it has not begun a run.
+func (m *Model) run(ctx context.Context, j job, yield func(llm.Chunk) bool) (began bool, err error) {
 	res, err := m.post(ctx, j)
 	if r, ok := errors.AsType[*wire.Refusal](err); ok && !j.old && r.Mentions("protocolversion") {
 		m.old.Store(true)
@@ -172,12 +177,12 @@ func (m *Model) run(ctx context.Context, j job, yield func(llm.Chunk) bool) erro
 		res, err = m.post(ctx, j)
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer res.Body.Close()
 	s := &stream{yield: yield, agent: m.options.Name, runID: j.runID, calls: map[string]*call{}, foreign: map[string]bool{}, board: board{}, kept: j.kept}
 	s.kept.Seen = j.seen()
-	return s.response(res)
+	return true, s.response(res)
 }
 
 // post starts a run and returns its response, whose body the caller closes.

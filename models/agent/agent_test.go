@@ -368,3 +368,41 @@ func TestErrorOfCallHidesKey(t *testing.T) {
 		t.Errorf("%q, %v", said, err)
 	}
 }
+
+// An agent acts by itself, so it is asked again only if it can't have begun.
+func TestAgentIsAskedAgainOnlyIfItHasNotBegun(t *testing.T) {
+	status := func(code int) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
+	}
+	stream := func(body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/x-ndjson")
+			_, _ = io.WriteString(w, body)
+		}
+	}
+	for name, c := range map[string]struct {
+		answer http.HandlerFunc
+		again  bool
+	}{
+		"too many requests":     {status(429), true},
+		"unavailable":           {status(503), true},
+		"an error":              {status(500), false},
+		"a late proxy":          {status(504), false},
+		"a conflict":            {status(409), false},
+		"garbage":               {stream("hello\n"), false},
+		"nothing":               {stream(""), false},
+		"a reported 503":        {stream(`{"type":"error","code":"503","message":"busy"}` + "\n"), false},
+		"a broken connection":   {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, false},
+		"a body that is a page": {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(c.answer)
+			defer server.Close()
+			_, err := told(t.Context(), opened(t, server.URL), llm.Request{})
+			f, ok := errors.AsType[*llm.Failure](err)
+			if !ok || f.Retry != c.again {
+				t.Errorf("%v; want a failure with Retry %v", err, c.again)
+			}
+		})
+	}
+}

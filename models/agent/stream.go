@@ -48,7 +48,7 @@ type call struct {
 }
 
 const (
-	maxCalls = 1000      // in one answer: each is kept until its end
+	maxCalls = 200       // in one answer: each is kept until its end
 	maxText  = 256 << 10 // bytes of text in one answer: more than a hundred messages in a chat
 )
 

@@ -3,9 +3,11 @@ package wire
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -56,6 +58,16 @@ func (r *Refusal) Empty() bool { return r.message == "" }
 func (r *Refusal) Gone() bool {
 	word := strings.ToLower(r.code + " " + r.kind)
 	return r.status == http.StatusNotFound || r.status == http.StatusConflict || r.status == http.StatusGone || strings.Contains(word, "interrupt") || strings.Contains(word, "unknown_ask")
+}
+
+// Unprocessed reports whether err means that the server has not begun to process a request: it could not be reached, or it
+// refused the request because it is busy.
+func Unprocessed(err error) bool {
+	if _, ok := errors.AsType[unreached](err); ok {
+		return true
+	}
+	r, ok := errors.AsType[*Refusal](err)
+	return ok && slices.Contains([]int{http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests, http.StatusServiceUnavailable}, r.status)
 }
 
 // Mentions reports whether the server refused the request and its message contains word, such as the name of a field.

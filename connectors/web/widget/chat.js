@@ -335,6 +335,7 @@ export class Chat extends HTMLElement {
     if (signal.aborted) return;
     this.#tell('');
     this.#ready = true;
+    messages = messages.filter(({ waiting }) => !waiting); // the stream shows them
     let asked;
     for (const message of messages) {
       if (message.role === 'user') asked = this.#said(message) ?? asked;
