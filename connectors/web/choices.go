@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 
+	"parley/connectors/web/dialect"
 	"parley/core/answer"
 	"parley/core/chat"
 )
@@ -22,7 +23,11 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request) {
 	if !ok || !w.allow(rw, r, w.messages) {
 		return
 	}
-	payer, no := door{w}.payer(r)
+	no := door{w}.resolve(r, room.ID, &c)
+	var payer chat.EntityID
+	if no == nil {
+		payer, no = door{w}.payer(r)
+	}
 	if no != nil {
 		no.reply(rw)
 		return
@@ -37,7 +42,7 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request) {
 	default:
 		w.streams.Add(1)
 		defer w.streams.Done()
-		w.stream(rw, r, room.ID, acc, wishes{reasoning: c.reasoning, details: who.details})
+		w.stream(rw, r, room.ID, acc, wishes{reasoning: c.reasoning, details: who.details}.from(c.after))
 	}
 }
 
@@ -45,7 +50,26 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request) {
 type choice struct {
 	id        string
 	option    int
-	reasoning bool // see [wishes]
+	approved  *bool   // instead of an option: the first one, or the last
+	reasoning bool    // see [wishes]
+	after     *string // see [cursor]
+}
+
+// resolve sets the option of a choice that approves or refuses.
+func (d door) resolve(r *http.Request, room chat.RoomID, c *choice) *refusal {
+	if c.approved == nil {
+		return nil
+	}
+	open, err := d.web.opts.Store.OpenQuestions(r.Context(), room)
+	if err != nil {
+		return d.web.failures.refuse("find an open question", err)
+	}
+	i := slices.IndexFunc(open, func(q chat.Question) bool { return q.ID == c.id })
+	if i < 0 {
+		return refused(http.StatusConflict, "This question is closed.")
+	}
+	c.option, _ = dialect.Option(answer.Choices{Options: open[i].Options}, dialect.Raw(*c.approved))
+	return nil
 }
 
 // takeChoice reads a choice, or answers the request.
@@ -70,7 +94,7 @@ func (w *Web) readChoice(rw http.ResponseWriter, r *http.Request) (c choice, no 
 	if err := readBody(rw, r, maxChoice, c.field); err != nil {
 		return c, refuse(err, form)
 	}
-	if c.id == "" || c.option < 0 {
+	if c.id == "" || c.option < 0 && c.approved == nil {
 		return c, refused(http.StatusBadRequest, form)
 	}
 	return c, nil
@@ -83,6 +107,10 @@ func (c *choice) field(dec *json.Decoder, key string) error {
 		return dec.Decode(&c.id)
 	case "option":
 		return dec.Decode(&c.option)
+	case "approved":
+		return dec.Decode(&c.approved)
+	case "after":
+		return dec.Decode(&c.after)
 	case "reasoning":
 		return dec.Decode(&c.reasoning)
 	}

@@ -115,6 +115,31 @@ func (c clients) stop(rw http.ResponseWriter, r *http.Request, id string, body a
 	reply(rw, http.StatusOK, body)
 }
 
+// resume continues the stream of the running answer to the newest message: GET …/stream. If none is running, the status is 204.
+func (c clients) resume(rw http.ResponseWriter, r *http.Request) {
+	acc := chat.Accepted{Duplicate: true}
+	var room chat.Room
+	var no *refusal
+	apart(func() {
+		x := &exchange{clients: c, rw: rw, r: r}
+		if no = x.loadNamed(r.PathValue("id")); no == nil {
+			room, acc.Run = x.room, x.current()
+		}
+	})
+	switch {
+	case no != nil:
+		no.reply(rw)
+	case acc.Run == "":
+		rw.WriteHeader(http.StatusNoContent)
+	default:
+		c.web.streams.Add(1)
+		defer c.web.streams.Done()
+		q := r.URL.Query()
+		after := q.Get("after")
+		c.web.stream(rw, r, room.ID, acc, wishes{reasoning: q.Get("reasoning") == "true", details: readerOf(r).details}.from(&after))
+	}
+}
+
 // shortID returns the client's id of a message of the user, and the whole id of others.
 func shortID(m chat.Memory) string { return strings.TrimPrefix(string(m.ID), string(m.Room)+"/") }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"net/http"
 	"slices"
@@ -257,19 +258,38 @@ func (w *Web) allow(rw http.ResponseWriter, r *http.Request, l *limiter) bool {
 // charge counts the request against a limit of its sender, unless that is reached: of the visitor, and then of the address,
 // which many visitors can share. A key has a limit of its own instead, because a server uses it for many.
 func (w *Web) charge(r *http.Request, l *limiter) *refusal {
-	who, from := readerOf(r), w.guard.client(r)
-	if who.id == "" || who.owner {
-		return tooMany(l.take(caller{from: from}))
-	}
-	n := l.n
-	if who.perMinute > 0 && w.opts.Limits.MessagesPerMinute > 0 {
-		n = max(1, n*who.perMinute/w.opts.Limits.MessagesPerMinute)
-	}
-	wait := l.takeOf(caller{who: who.id}, n)
-	if wait == 0 && who.perMinute == 0 {
-		wait = l.takeOf(caller{from: from, shared: true}, l.n*office)
+	var wait time.Duration
+	for by, n := range (door{w}).charged(r, l) {
+		if wait = l.takeOf(by, n); wait > 0 {
+			break
+		}
 	}
 	return tooMany(wait)
+}
+
+// refund undoes charge.
+func (w *Web) refund(r *http.Request, l *limiter) {
+	for by, n := range (door{w}).charged(r, l) {
+		l.refund(by, n)
+	}
+}
+
+// charged returns the subjects that a request counts for, with their limits.
+func (d door) charged(r *http.Request, l *limiter) iter.Seq2[caller, int] {
+	return func(yield func(caller, int) bool) {
+		who, from := readerOf(r), d.web.guard.client(r)
+		if who.id == "" || who.owner {
+			yield(caller{from: from}, l.n)
+			return
+		}
+		n := l.n
+		if who.perMinute > 0 && d.web.opts.Limits.MessagesPerMinute > 0 {
+			n = max(1, n*who.perMinute/d.web.opts.Limits.MessagesPerMinute)
+		}
+		if yield(caller{who: who.id}, n) && who.perMinute == 0 {
+			yield(caller{from: from, shared: true}, l.n*office)
+		}
+	}
 }
 
 // tooMany refuses a request for some time, unless that is 0.

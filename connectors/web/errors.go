@@ -45,6 +45,7 @@ var codes = map[int]string{
 	http.StatusUnsupportedMediaType:         "UNSUPPORTED_MEDIA_TYPE",
 	http.StatusRequestedRangeNotSatisfiable: "RANGE_NOT_SATISFIABLE",
 	http.StatusUnprocessableEntity:          "UNPROCESSABLE",
+	http.StatusUpgradeRequired:              "UPGRADE_REQUIRED",
 	http.StatusTooManyRequests:              "RATE_LIMITED",
 	http.StatusServiceUnavailable:           "UNAVAILABLE",
 }

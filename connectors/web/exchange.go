@@ -71,8 +71,17 @@ func (x *exchange) find(id string) (no *refusal) {
 }
 
 // load loads the conversation that the client calls id.
-func (x *exchange) load(id string) (no *refusal) {
-	if x.room, no = x.ownRoom(x.r, id); no != nil {
+func (x *exchange) load(id string) *refusal {
+	name, no := x.ownID(x.r, id)
+	if no != nil {
+		return no
+	}
+	return x.loadNamed(name)
+}
+
+// loadNamed loads a conversation by the gateway's id.
+func (x *exchange) loadNamed(id string) (no *refusal) {
+	if x.room, no = (door{x.web}).conversation(x.r, id); no != nil {
 		return no
 	}
 	var err error

@@ -46,6 +46,8 @@ type frame struct {
 	History     []string        `json:"actionCallbackHistory,omitempty"`
 	Choices     *answer.Choices `json:"choices,omitempty"` // status, done: the current options
 	Usage       *usage          `json:"usage,omitempty"`   // done, for those who see details
+
+	cursor string // of the text with this frame, as the id of the event; see [cursor]
 }
 
 // usage is the number of tokens of an answer.
@@ -93,6 +95,7 @@ type encoder struct {
 	calls   []frame        // started and not yet ended at the reader
 	places  map[string]int // of the calls that the reader has received
 	asked   bool           // the reader shows options
+	sent    cursor         // the text of the reader
 	lost    bool           // the next view is of another answer of the run
 	out     []frame        // the result of the last call of encode
 }
@@ -132,6 +135,7 @@ func (e *encoder) restart(now answer.View) (out []frame) {
 		empty := ""
 		out = append(out, frame{Type: "reasoning", FullText: &empty})
 	}
+	e.after = e.sent
 	*e = encoder{agent: e.agent, room: e.room, wishes: e.wishes, chosen: e.chosen, joining: true, status: e.status}
 	return out
 }
@@ -214,7 +218,14 @@ func (e *encoder) text(view answer.View, added string, replaced bool) {
 	}
 	joins := e.joining && added != ""
 	e.say("streaming", "")
-	e.token(view, added, replaced || joins)
+	if joins && e.after.begins(added) { // the reader has the beginning
+		e.sent, e.whole, added = e.after, e.after.bytes, added[e.after.bytes:]
+	} else {
+		replaced = replaced || joins
+	}
+	if added != "" || replaced {
+		e.token(view, added, replaced)
+	}
 	e.joining = e.joining && !joins
 }
 
@@ -273,6 +284,14 @@ func (e *encoder) token(view answer.View, added string, whole bool) {
 	}
 	if !whole || e.legacy {
 		f.Text = &added
+	}
+	if e.cursors {
+		if whole {
+			e.sent = cursor{}
+			added = *f.FullText
+		}
+		e.sent = e.sent.add(added)
+		f.cursor = e.sent.String()
 	}
 }
 

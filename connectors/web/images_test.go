@@ -36,7 +36,7 @@ func TestImagesRefused(t *testing.T) {
 		"one of two good": {[]picture{one(ok, "image/png", ""), one("%", "image/png", "")}, http.StatusBadRequest},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := &Web{uploads: &share{all: maxUploads, each: maxUploads}}
+			w := &Web{kept: &kept{uploads: &share{all: maxUploads, each: maxUploads}}}
 			body, err := json.Marshal(map[string]any{"text": "a", "images": c.pictures})
 			if err != nil {
 				t.Fatal(err)

@@ -68,6 +68,18 @@ func (l *limiter) takeOf(who caller, n int) time.Duration {
 	return 0
 }
 
+// refund undoes a takeOf with the same number.
+func (l *limiter) refund(who caller, n int) {
+	if n == 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if at, ok := l.next[who]; ok {
+		l.next[who] = at.Add(-l.per / time.Duration(n))
+	}
+}
+
 const (
 	seldomPause = time.Hour
 	maxSeldom   = 100 // remembered names; further ones are not reported

@@ -25,7 +25,8 @@ type question struct {
 	StreamProtocol  string
 	Reasoning       bool
 	Source          string
-	Name            string // the site's name for the visitor: a claim, which gives no rights
+	Name            string  // the site's name for the visitor: a claim, which gives no rights
+	After           *string // the text that the client has; see [cursor]
 }
 
 // id returns the id of the message: the same for the same clientMessageId in the same conversation, so that a repeated
@@ -102,6 +103,8 @@ func (q *question) field(dec *json.Decoder, key string) error {
 		return dec.Decode(&q.Reasoning)
 	case "source":
 		return dec.Decode(&q.Source)
+	case "after":
+		return dec.Decode(&q.After)
 	case "name":
 		return q.setName(dec)
 	case "files":

@@ -24,7 +24,7 @@ type listening struct {
 func (c clients) relay(rw http.ResponseWriter, r *http.Request, run chat.RunID, l *listening) {
 	c.web.streams.Add(1)
 	defer c.web.streams.Done()
-	out := newSSE(rw, c.web.ending)
+	out := newSSE(rw, c.web.serving.Done())
 	ctx, done := readerOf(r).allowed(r.Context())
 	defer done()
 	var err error
@@ -104,7 +104,7 @@ func (c clients) whole(r *http.Request, run chat.RunID, l *listening) (dialect.S
 	defer cancel(nil)
 	go func() {
 		select {
-		case <-c.web.ending:
+		case <-c.web.serving.Done():
 			cancel(chat.ErrShutdown)
 		case <-ctx.Done():
 		}

@@ -2,8 +2,6 @@ package web
 
 import (
 	"context"
-	"crypto/aes"
-	"crypto/cipher"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -203,7 +201,7 @@ func (a manageAPI) shared(rw http.ResponseWriter, r *http.Request) {
 
 // link returns the link to a copy. Its token is the encrypted name of the note, so that it reveals no id of a conversation.
 func (a manageAPI) link(ctx context.Context, n chat.RoomNote) (shareReply, error) {
-	seal, err := a.seal(ctx)
+	seal, err := a.web.visitors.Cipher(ctx, "share")
 	if err != nil {
 		return shareReply{}, err
 	}
@@ -215,7 +213,7 @@ func (a manageAPI) link(ctx context.Context, n chat.RoomNote) (shareReply, error
 
 // open returns the room and the key of the note behind a token, or [chat.ErrNotFound].
 func (a manageAPI) open(ctx context.Context, token string) (room chat.RoomID, key string, err error) {
-	seal, err := a.seal(ctx)
+	seal, err := a.web.visitors.Cipher(ctx, "share")
 	if err != nil {
 		return "", "", err
 	}
@@ -229,17 +227,4 @@ func (a manageAPI) open(ctx context.Context, token string) (room chat.RoomID, ke
 		return "", "", chat.ErrNotFound
 	}
 	return chat.RoomID(id), key, nil
-}
-
-// seal returns the cipher of tokens. It fails if the gateway's secret can't be read.
-func (a manageAPI) seal(ctx context.Context) (cipher.AEAD, error) {
-	key, err := a.web.visitors.MAC(ctx, "share", nil)
-	if err != nil {
-		return nil, err
-	}
-	block, err := aes.NewCipher(key)
-	if err != nil {
-		return nil, err
-	}
-	return cipher.NewGCM(block)
 }

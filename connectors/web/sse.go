@@ -51,6 +51,9 @@ const mostBuffered = 1 << 20
 func (s *sse) frames(fs []frame) error {
 	for i := range fs {
 		var err error
+		if fs[i].cursor != "" {
+			s.buf = append(append(append(s.buf, "id: "...), fs[i].cursor...), '\n')
+		}
 		s.buf = append(s.buf, "data: "...)
 		if s.buf, err = fs[i].append(s.buf); err != nil {
 			return fmt.Errorf("encode a frame: %w", err)

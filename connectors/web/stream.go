@@ -42,6 +42,8 @@ type wishes struct {
 	legacy    bool // every text frame holds the whole text
 	reasoning bool // also the model's reasoning
 	details   bool // also what only some may see of calls: see [reader]
+	cursors   bool // every text frame has a cursor
+	after     cursor
 }
 
 // send accepts a message and streams its answer. A repeated message attaches to the same answer, even over the rate
@@ -108,14 +110,19 @@ func (w *Web) submitQuestion(r *http.Request, room chat.Room, payer chat.EntityI
 		return nil, w.failures.refuse("find a message", err)
 	}
 	var files []chat.Attachment
-	if !known {
-		no := w.charge(r, w.messages)
-		if no == nil {
+	var no *refusal
+	switch {
+	case !known:
+		if no = w.charge(r, w.messages); no == nil {
 			files, no = fileAPI{w}.attach(r.Context(), room.ID, payer, q)
 		}
-		if no != nil {
-			return nil, no
+	case r.ContentLength <= smallBody: // many tabs can come back at the same time: each costs no more than reading
+		if no = w.charge(r, w.reads); no == nil {
+			w.refund(r, w.attempts)
 		}
+	}
+	if no != nil {
+		return nil, no
 	}
 	m := chat.Memory{ID: id, Room: room.ID, Author: author, Name: cmp.Or(who.name, q.Name), Text: q.Text, Files: files, At: time.Now()}
 	acc, err := w.submit(r.Context(), chat.Message{
@@ -136,7 +143,8 @@ func (w *Web) submitQuestion(r *http.Request, room chat.Room, payer chat.EntityI
 		no.code = "CHAT_IDEMPOTENCY_CONFLICT"
 		return nil, no
 	}
-	return &accepted{acc, room.ID, wishes{q.StreamProtocol == "legacy", q.Reasoning, who.details}}, nil
+	wants := wishes{legacy: q.StreamProtocol == "legacy", reasoning: q.Reasoning, details: who.details}
+	return &accepted{acc, room.ID, wants.from(q.After)}, nil
 }
 
 // language returns the first language of the sender's client. The language of the page itself is the site's, not the visitor's.
@@ -159,7 +167,7 @@ func (w *Web) known(ctx context.Context, m chat.Memory) (bool, error) {
 // and after an internal error, the client is asked to reconnect, which continues the same answer, perhaps at another
 // replica.
 func (w *Web) stream(rw http.ResponseWriter, r *http.Request, room chat.RoomID, acc chat.Accepted, wants wishes) {
-	out := newSSE(rw, w.ending)
+	out := newSSE(rw, w.serving.Done())
 	ctx, done := readerOf(r).allowed(r.Context())
 	defer done()
 	if acc.Chosen {
@@ -168,7 +176,7 @@ func (w *Web) stream(rw http.ResponseWriter, r *http.Request, room chat.RoomID, 
 		defer cancel(nil)
 		go func() {
 			select {
-			case <-w.ending:
+			case <-w.serving.Done():
 				wait(grace, choiceGrace)
 				cancel(chat.ErrShutdown)
 			case <-grace.Done():

@@ -125,97 +125,112 @@ type Limits struct {
 }
 
 // Web is a [connectors.Connector] whose readers follow the answer itself: it does not post messages. Its fields don't
-// change after New, except submit, which Run sets before it serves, and latest. The limiters and shares have locks of their own.
+// change after New. The limiters and shares have locks of their own.
 type Web struct {
+	*kept
+	*rates
 	opts      Options
-	submit    connectors.Handler
 	guard     guard
 	private   bool // see [private]
-	sessions  login.Sessions
-	logins    *limiter // attempts to log in of an address, and of all
-	allLogins *limiter
 	addresses *addressKey
-	visitors  *identity.Visitors
-	keys      *identity.Ring
 	claims    *claims
-	minted    *limiter // new tokens of visitors
-	wrong     *limiter // tokens that are not valid
-	failures  *failures
-	attempts  *limiter // all requests with a message or a choice
-	messages  *limiter // only new messages
-	openings  *limiter
-	reads     *limiter
-	places    *share        // concurrent requests of an address
-	desks     *share        // and of a visitor
-	building  *share        // conversations being read
-	replies   *share        // bytes of conversations being sent
-	uploads   *share        // bytes of large bodies being received
-	drawing   chan struct{} // thumbnails being made
-	leaving   chan struct{} // closed when the gateway stops
-	ending    chan struct{} // closed when streams end then, with a request to reconnect
-	streams   *sync.WaitGroup
-	handler   http.Handler        // the routes
-	latest    atomic.Pointer[Web] // serves new requests, see Reload
+	handler   http.Handler // the routes
 	// broadcasts are the streams in other clients' formats.
 	broadcasts *broadcasts
 }
 
+// kept is the part of a [Web] that stays when it is reloaded. Run sets submit before it serves.
+type kept struct {
+	submit    connectors.Handler
+	latest    atomic.Pointer[Web] // serves new requests, see Reload
+	sessions  login.Sessions
+	logins    *limiter // attempts to log in of an address, and of all
+	allLogins *limiter
+	visitors  *identity.Visitors
+	keys      *identity.Ring
+	wrong     *limiter // tokens that are not valid
+	tickets   *tickets
+	failures  *failures
+	building  *share             // conversations being read
+	replies   *share             // bytes of conversations being sent
+	uploads   *share             // bytes of large bodies being received
+	drawing   chan struct{}      // thumbnails being made
+	leaving   chan struct{}      // closed when the gateway stops
+	serving   context.Context    // done when streams end then, with a request to reconnect
+	end       context.CancelFunc // ends serving
+	streams   *sync.WaitGroup
+}
+
+// rates limit the requests of an address or a visitor. They stay as long as their numbers do.
+type rates struct {
+	attempts *limiter // all requests with a message or a choice
+	messages *limiter // only new messages
+	openings *limiter
+	reads    *limiter
+	minted   *limiter // new tokens of visitors
+	places   *share   // concurrent requests of an address
+	desks    *share   // and of a visitor
+}
+
+func newRates(l Limits) *rates {
+	return &rates{
+		attempts: newLimiter(l.MessagesPerMinute*attemptsPerMessage, time.Minute),
+		messages: newLimiter(l.MessagesPerMinute, time.Minute),
+		openings: newLimiter(l.ConversationsPerHour, time.Hour),
+		reads:    newLimiter(l.MessagesPerMinute*readsPerMessage, time.Minute),
+		minted:   newLimiter(l.ConversationsPerHour, time.Hour),
+		places:   &share{all: math.MaxInt64, each: int64(cmp.Or(l.OpenRequests*office, math.MaxInt))},
+		desks:    &share{all: math.MaxInt64, each: int64(cmp.Or(l.OpenRequests, math.MaxInt))},
+	}
+}
+
 // New returns the web connector. It takes ownership of the listener.
 func New(o Options) *Web {
-	w := &Web{
-		opts:      o,
+	k := &kept{
 		sessions:  login.Sessions{Store: o.Memo},
 		logins:    newLimiter(loginsEach, login.CodeTime),
 		allLogins: newLimiter(loginsAll, login.CodeTime),
 		visitors:  &identity.Visitors{Store: o.Memo},
 		keys:      &identity.Ring{Keys: identity.Keys{Store: o.Memo}},
 		wrong:     newLimiter(wrongTokens, time.Minute),
+		tickets:   &tickets{memo: o.Memo},
 		failures:  newFailures(o.Log),
 		building:  &share{all: maxBuilding, each: maxBuilding / 2},
 		replies:   &share{all: maxReplies, each: 2 * maxReply},
 		uploads:   &share{all: maxUploads, each: 2 * maxBody},
 		drawing:   make(chan struct{}, 1),
 		leaving:   make(chan struct{}),
-		ending:    make(chan struct{}),
 		streams:   &sync.WaitGroup{},
 	}
-	finish(w)
+	k.serving, k.end = context.WithCancel(context.Background())
+	w := newWeb(o, k, newRates(o.Limits))
 	w.latest.Store(w)
 	return w
 }
 
-// finish sets the parts that follow from the options.
-func finish(w *Web) {
-	o := w.opts
-	w.private = private(o)
-	w.guard = newGuard(o.Listener.Addr(), o.Origins, o.Proxies, o.Log)
-	w.addresses = &addressKey{memo: o.Memo, zone: o.Zone}
-	w.claims = &claims{memo: o.Memo, until: o.ClaimUntil}
-	w.attempts = newLimiter(o.Limits.MessagesPerMinute*attemptsPerMessage, time.Minute)
-	w.messages = newLimiter(o.Limits.MessagesPerMinute, time.Minute)
-	w.openings = newLimiter(o.Limits.ConversationsPerHour, time.Hour)
-	w.reads = newLimiter(o.Limits.MessagesPerMinute*readsPerMessage, time.Minute)
-	w.minted = newLimiter(o.Limits.ConversationsPerHour, time.Hour)
-	w.places = &share{all: math.MaxInt64, each: int64(cmp.Or(o.Limits.OpenRequests*office, math.MaxInt))}
-	w.desks = &share{all: math.MaxInt64, each: int64(cmp.Or(o.Limits.OpenRequests, math.MaxInt))}
-	w.broadcasts = &broadcasts{}
+// newWeb returns a connector with parts that it shares with others.
+func newWeb(o Options, k *kept, r *rates) *Web {
+	w := &Web{
+		kept: k, rates: r, opts: o, private: private(o),
+		guard:      newGuard(o.Listener.Addr(), o.Origins, o.Proxies, o.Log),
+		addresses:  &addressKey{memo: o.Memo, zone: o.Zone},
+		claims:     &claims{memo: o.Memo, until: o.ClaimUntil},
+		broadcasts: &broadcasts{},
+	}
 	w.handler = w.routes()
+	return w
 }
 
 // Reload serves later requests with other options. Requests in progress, and streams, continue with theirs. The
 // listener, Secure, the store, Local, LocalToken, Drained and Mounts stay. Counted requests are forgotten if the limits change.
 func (w *Web) Reload(o Options) {
 	o.Listener, o.Secure, o.Store, o.Memo, o.Local, o.LocalToken, o.Drained, o.Mounts = w.opts.Listener, w.opts.Secure, w.opts.Store, w.opts.Memo, w.opts.Local, w.opts.LocalToken, w.opts.Drained, w.opts.Mounts
-	next := &Web{
-		opts: o, sessions: w.sessions, logins: w.logins, allLogins: w.allLogins, visitors: w.visitors, keys: w.keys, wrong: w.wrong, failures: w.failures, building: w.building, replies: w.replies,
-		uploads: w.uploads, drawing: w.drawing, leaving: w.leaving, ending: w.ending, streams: w.streams,
-		submit: func(ctx context.Context, in chat.Inbound) (chat.Accepted, error) { return w.submit(ctx, in) },
+	last := w.latest.Load()
+	r := last.rates
+	if last.opts.Limits != o.Limits {
+		r = newRates(o.Limits)
 	}
-	finish(next)
-	if last := w.latest.Load(); last.opts.Limits == o.Limits {
-		next.attempts, next.messages, next.openings, next.reads, next.places, next.minted, next.desks = last.attempts, last.messages, last.openings, last.reads, last.places, last.minted, last.desks
-	}
-	w.latest.Store(next)
+	w.latest.Store(newWeb(o, w.kept, r))
 }
 
 // Name implements connectors.Connector.
@@ -258,14 +273,14 @@ func (w *Web) Run(ctx context.Context, h connectors.Handler) error {
 	}
 	// Streams end with a request to reconnect, by themselves. Other requests have a few seconds to end, and then their
 	// context is cancelled and their connections are closed.
-	close(w.ending)
+	w.end()
 	late := time.AfterFunc(goodbye, func() { cut(chat.ErrShutdown) })
 	defer late.Stop()
 	err = <-shut
+	w.streams.Wait() // the server does not wait for sockets
 	cut(chat.ErrShutdown)
 	_ = srv.Close()
 	<-ended
-	w.streams.Wait()
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("stop the web chat: %w", err)
 	}
@@ -299,6 +314,7 @@ func (w *Web) routes() http.Handler {
 	api.HandleFunc("DELETE /api/conversations/{id}/files/{file}", files.dropFile)
 	api.HandleFunc("POST /api/conversations/{id}/messages/stream", w.send)
 	api.HandleFunc("POST /api/conversations/{id}/choices/stream", w.choose)
+	api.HandleFunc("GET /api/conversations/{id}/stream", clients{w}.resume)
 	api.HandleFunc("POST /api/conversations/{id}/stop", w.stop)
 	api.HandleFunc("POST /api/hooks/{name}", w.hook)
 	api.HandleFunc("POST /api/agents/{name}/messages", agentAPI{w}.message)
@@ -315,7 +331,8 @@ func (w *Web) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte("ok\n")) })
 	mux.HandleFunc("GET /readyz", w.readyz)
-	mux.Handle("/api/", w.guard.api(w.bounded(door{w}.identified(w.counted(jsonErrors(api)), inOwnForm))))
+	socketAPI{w}.routes(api)
+	mux.Handle("/api/", w.guard.api(w.bounded(door{w}.ticketed(door{w}.identified(w.counted(jsonErrors(api)), inOwnForm)))))
 	others := w.guard.api(w.bounded(door{w}.identified(w.counted(jsonErrors(other)), inOwnForm)))
 	mux.Handle("/v1/", shaped(others, openaiErrors))
 	mux.Handle("/agui", others)

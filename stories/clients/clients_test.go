@@ -22,3 +22,5 @@ func TestAGUI(t *testing.T) {
 func TestCopilotKit(t *testing.T) { newStage(t, nil).node("copilotkit.mjs") }
 
 func TestAssistantUI(t *testing.T) { newStage(t, nil).node("assistant-ui.mjs") }
+
+func TestWebSocket(t *testing.T) { newStage(t, nil).node("ws.mjs") }

@@ -4,6 +4,8 @@ package identity
 
 import (
 	"context"
+	"crypto/aes"
+	"crypto/cipher"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -88,6 +90,19 @@ func (v *Visitors) MAC(ctx context.Context, use string, data []byte) ([]byte, er
 	h := hmac.New(sha256.New, []byte(use+" "+secret))
 	h.Write(data) // never fails
 	return h.Sum(nil), nil
+}
+
+// Cipher returns the cipher of tokens for one use, which clients can't read. It fails like Mint.
+func (v *Visitors) Cipher(ctx context.Context, use string) (cipher.AEAD, error) {
+	key, err := v.MAC(ctx, use, nil)
+	if err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, fmt.Errorf("make the cipher of tokens: %w", err)
+	}
+	return cipher.NewGCM(block)
 }
 
 // read returns the secret, and makes it once.

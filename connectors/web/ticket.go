@@ -1,0 +1,133 @@
+package web
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"parley/connectors"
+	"parley/connectors/web/identity"
+	"parley/connectors/web/login"
+)
+
+const (
+	ticketPrefix = "ticket_"
+	ticketTime   = 30 * time.Second
+	maxTicketed  = 4 << 10 // bytes of the Authorization that a ticket stands for: it must fit in a header again
+	usedName     = "web/tickets used "
+)
+
+// tickets records the used tickets, for all processes with one store. It is safe for concurrent use.
+type tickets struct {
+	memo connectors.SharedState
+	mu   sync.Mutex // requests of this process don't contend for the store
+}
+
+// used is a ticket that was used. It is deleted when the ticket would have expired.
+type used struct {
+	Nonce string
+	Ends  time.Time
+}
+
+// use reports whether a ticket was not used before. The tickets are divided among 256 stored lists, which bounds each.
+func (t *tickets) use(ctx context.Context, nonce []byte, ends time.Time) (first bool, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	is := used{hex.EncodeToString(nonce), ends}
+	err = login.Change(ctx, t.memo, usedName+is.Nonce[:2], func(all *[]used) error {
+		*all = slices.DeleteFunc(slices.Clone(*all), func(u used) bool { return time.Since(u.Ends) > ticketTime })
+		first = !slices.ContainsFunc(*all, func(u used) bool { return u.Nonce == is.Nonce })
+		if first {
+			*all = append(*all, is)
+		}
+		return nil
+	})
+	return first, err
+}
+
+// ticketReply is the reply to a request for a ticket.
+type ticketReply struct {
+	Ticket visitorToken `json:"ticket"`
+}
+
+// ticket gives the sender a ticket for one socket: POST /api/ticket. Scripts of browsers can't set the headers of sockets. The
+// ticket is the encrypted Authorization of the request, so a socket has the same rights, and no others.
+func (d door) ticket(rw http.ResponseWriter, r *http.Request) {
+	if !d.web.allow(rw, r, d.web.reads) {
+		return
+	}
+	token := r.Header.Get("Authorization")
+	if len(token) > maxTicketed {
+		fail(rw, http.StatusRequestEntityTooLarge, "This token is too long for a ticket.")
+		return
+	}
+	seal, err := d.web.visitors.Cipher(r.Context(), "ticket")
+	if err != nil {
+		d.web.broken(rw, "make a ticket", err)
+		return
+	}
+	ends := time.Now().Add(ticketTime)
+	nonce := random(seal.NonceSize())
+	sealed := seal.Seal(nonce, nonce, append(binary.BigEndian.AppendUint64(nil, uint64(ends.UnixMilli())), token...), nil)
+	reply(rw, http.StatusCreated, ticketReply{visitorToken{ticketPrefix + base64.RawURLEncoding.EncodeToString(sealed), ends.UTC()}})
+}
+
+// ticketed passes the request for a socket on with the Authorization of its ticket, which is a subprotocol, because addresses are
+// logged by proxies.
+func (d door) ticketed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == socketPath {
+			for _, name := range websocket.Subprotocols(r) {
+				if ticket, ok := strings.CutPrefix(name, ticketPrefix); ok {
+					token, no := d.redeem(r, ticket)
+					if no != nil {
+						no.reply(rw)
+						return
+					}
+					if r.Header.Del("Authorization"); token != "" {
+						r.Header.Set("Authorization", token)
+					}
+				}
+			}
+		}
+		next.ServeHTTP(rw, r)
+	})
+}
+
+// redeem returns the Authorization that a ticket stands for, once.
+func (d door) redeem(r *http.Request, ticket string) (token string, no *refusal) {
+	seal, err := d.web.visitors.Cipher(r.Context(), "ticket")
+	if err != nil {
+		return "", d.web.failures.refuse("redeem a ticket", err)
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(ticket)
+	if err != nil || len(raw) < seal.NonceSize() {
+		return "", d.unknown(r, identity.ErrUnknown)
+	}
+	nonce := raw[:seal.NonceSize()]
+	plain, err := seal.Open(nil, nonce, raw[len(nonce):], nil)
+	if err != nil || len(plain) < 8 {
+		return "", d.unknown(r, identity.ErrUnknown)
+	}
+	ends := time.UnixMilli(int64(binary.BigEndian.Uint64(plain)))
+	first, err := d.web.tickets.use(r.Context(), nonce, ends)
+	switch {
+	case err != nil:
+		return "", d.web.failures.refuse("redeem a ticket", err)
+	case !first || !time.Now().Before(ends):
+		return "", d.unknown(r, errTicket)
+	}
+	return string(plain[8:]), nil
+}
+
+// errTicket means that a ticket was used before, or has expired.
+var errTicket = errors.New("the ticket was used, or has expired")
