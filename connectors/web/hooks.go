@@ -56,7 +56,7 @@ func (d door) called(rw http.ResponseWriter, r *http.Request, most int64, unknow
 	if !d.web.allow(rw, r, d.web.attempts) {
 		return nil, false
 	}
-	token, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	token, bearer := bearerOf(r)
 	var no *refusal
 	if !bearer || !authorized(r.PathValue("name"), token) {
 		rw.Header().Set("WWW-Authenticate", "Bearer")

@@ -85,5 +85,5 @@ func (p picture) decode() (image, *refusal) {
 	if err != nil || len(data) == 0 {
 		return image{}, refused(http.StatusBadRequest, "An image is not valid base64.")
 	}
-	return image{data, p.MimeType, text.Clean(p.Name)}, nil
+	return image{data, p.MimeType, text.OneLine(p.Name, maxImageName)}, nil
 }

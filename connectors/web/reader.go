@@ -85,7 +85,7 @@ const LocalPath = "/local/"
 // trusted reports whether a program on the same machine that has the token makes r. The comparison takes the same time for
 // every token.
 func (w *Web) trusted(r *http.Request) bool {
-	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	token, _ := bearerOf(r)
 	return w.opts.LocalToken != "" && subtle.ConstantTimeCompare([]byte(token), []byte(w.opts.LocalToken)) == 1 && here(r)
 }
 

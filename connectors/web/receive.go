@@ -76,7 +76,7 @@ func (a fileAPI) receiveFile(rw http.ResponseWriter, r *http.Request) {
 // store refuses.
 func (a fileAPI) announced(r *http.Request) (u chat.Upload, no *refusal) {
 	q := r.URL.Query()
-	key, name := q.Get("clientFileId"), text.Clean(q.Get("name"))
+	key, name := q.Get("clientFileId"), text.OneLine(q.Get("name"), maxFileName+1)
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
 	case err != nil || len(kind) > maxFileName:

@@ -80,11 +80,13 @@ const conversationsPath = "/api/conversations"
 // that is wrong is refused, because the sender does not want to be someone else.
 func (d door) identify(r *http.Request) (reader, *refusal) {
 	who := reader{details: d.web.private && !forwarded(r)}
-	if strings.HasPrefix(r.URL.Path, hooksPath) || strings.HasPrefix(r.URL.Path, agentsPath) { // they have secrets of their own
-		return who, nil
+	for _, open := range []string{hooksPath, agentsPath, sharedPath} { // they have secrets of their own
+		if strings.HasPrefix(r.URL.Path, open) {
+			return who, nil
+		}
 	}
 	_, sent := r.Header["Authorization"]
-	token, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	token, bearer := bearerOf(r)
 	switch {
 	case d.web.trusted(r):
 		return reader{id: Owner, owner: true, details: true}, nil
@@ -124,6 +126,12 @@ func (d door) identify(r *http.Request) (reader, *refusal) {
 	}
 	who.id, who.ends = chat.EntityID(Name+"/visitor/"+id), ends
 	return who, nil
+}
+
+// bearerOf returns the token of a request, and reports whether it has one. The case of the scheme does not matter.
+func bearerOf(r *http.Request) (token string, ok bool) {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	return strings.TrimSpace(token), strings.EqualFold(scheme, "Bearer")
 }
 
 // byKey returns the reader with an API key.

@@ -122,7 +122,7 @@ func ParseForm(form *multipart.Reader) (r Request, err error) {
 		name := part.FormName()
 		switch {
 		case name == "files":
-			files = append(files, dialect.File{Name: text.Clean(part.FileName()), Type: part.Header.Get("Content-Type"), Data: data})
+			files = append(files, dialect.File{Name: dialect.FileName(part.FileName()), Type: part.Header.Get("Content-Type"), Data: data})
 		case name == "conversation":
 			r.Conversation = string(data)
 		case strings.HasPrefix(name, "message"):

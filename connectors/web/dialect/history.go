@@ -52,6 +52,9 @@ func (m *Message) AddText(more string) {
 	m.Text += more
 }
 
+// FileName returns the name of a file in one line of at most 255 characters.
+func FileName(name string) string { return text.OneLine(name, 255) }
+
 // FileOf returns the file that a data: URL holds. ok is false for any other address.
 func FileOf(address, name string) (f File, ok bool) {
 	head, data, ok := strings.Cut(strings.TrimPrefix(address, "data:"), ",")
@@ -60,7 +63,7 @@ func FileOf(address, name string) (f File, ok bool) {
 	}
 	head, encoded := strings.CutSuffix(head, ";base64")
 	kind, _, err := mime.ParseMediaType(head)
-	if f = (File{Name: text.Clean(name), Type: kind}); err != nil {
+	if f = (File{Name: FileName(name), Type: kind}); err != nil {
 		f.Type = "application/octet-stream"
 	}
 	if !encoded {
