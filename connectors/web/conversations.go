@@ -268,8 +268,8 @@ func (w *Web) charge(r *http.Request, l *limiter) *refusal {
 }
 
 // refund undoes charge.
-func (w *Web) refund(r *http.Request, l *limiter) {
-	for by, n := range (door{w}).charged(r, l) {
+func (d door) refund(r *http.Request, l *limiter) {
+	for by, n := range d.charged(r, l) {
 		l.refund(by, n)
 	}
 }

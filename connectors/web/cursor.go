@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// cursor is how far a client has the text of an answer: its length, and a hash (FNV-1a) that tells whether it still is the
-// beginning of the answer. So every gateway can continue from it, and none has to remember it. The zero cursor is no text.
+// cursor is the part of an answer's text that a client has: its length and its hash (FNV-1a). It is valid as long as the answer
+// begins with that text. So every gateway can continue from it, and none has to remember it. The zero cursor is no text.
 type cursor struct {
 	bytes int
 	hash  uint64

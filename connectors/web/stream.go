@@ -118,7 +118,7 @@ func (w *Web) submitQuestion(r *http.Request, room chat.Room, payer chat.EntityI
 		}
 	case r.ContentLength <= smallBody: // many tabs can come back at the same time: each costs no more than reading
 		if no = w.charge(r, w.reads); no == nil {
-			w.refund(r, w.attempts)
+			door{w}.refund(r, w.attempts)
 		}
 	}
 	if no != nil {
