@@ -161,7 +161,8 @@ func (w *Web) waiting(ctx context.Context, offers map[chat.MemoryID]chat.Questio
 		if err != nil {
 			continue
 		}
-		if text := a.View().Text(); text != "" {
+		v := a.View()
+		if text := v.Text(); text != "" && !v.Outcome.Done() { // else it is older than the stored messages
 			lines = append(lines, message{ID: string(id), Role: "assistant", Text: text, Timestamp: q.Asked.UnixMilli(), Choices: choicesOf(q), Waiting: true})
 		}
 	}

@@ -244,7 +244,10 @@ func TestTooManyReads(t *testing.T) {
 
 // A conversation with more text than a reply may have shows its newest messages.
 func TestLongConversation(t *testing.T) {
-	w := New(Options{Listener: noListener{}, Store: large{asked: &atomic.Int64{}}, Agent: chat.Agent{ID: "agent"}})
+	a := &answer.Answer{}
+	a.Apply(answer.Change{Kind: answer.Text, Text: "Which?"}) // of a question older than these
+	a.End(answer.Outcome{Status: answer.Completed})
+	w := New(Options{Listener: noListener{}, Store: large{asked: &atomic.Int64{}}, Agent: chat.Agent{ID: "agent"}, Answers: answers{a: a}})
 	lines, size, err := w.lines(httptest.NewRequest("GET", "/", nil), "web/c")
 	if err != nil || len(lines) != 13 || size > maxReply || !bytes.Contains(lines[0], []byte(`#19"`)) {
 		t.Errorf("%d lines with %d bytes, %v", len(lines), size, err)
