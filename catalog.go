@@ -181,10 +181,10 @@ func embedding(cfg config.Config) string {
 func (b *pluginBuilder) addConfigured(cfg config.Config, store storage.Store, meter *quota.Meter, models llm.Models) error {
 	env, isDemo := b.env, cfg.LargeProvider() == config.ProviderDemo
 	metered := modelInputs(cfg)
-	b.add("essentials", inputs{metered, cfg.Agent.Reflection, cfg.Initiative, cfg.Agent.FactScope, cfg.Agent.FactDays}, func() (action.Plugin, error) {
+	b.add("essentials", inputs{metered, cfg.Agent.Reflection, cfg.Timezone, cfg.Agent.FactScope, cfg.Agent.FactDays}, func() (action.Plugin, error) {
 		return essentials.New(essentials.Deps{
 			Store: store, ImageGenerator: models.ImageGenerator, Reflection: cfg.Agent.Reflection && !isDemo, Evaluation: !isDemo, Log: env.Log,
-			Zone: cfg.Initiative.Zone(), FactScope: essentials.FactScope(cfg.Agent.FactScope), FactLife: time.Duration(cfg.Agent.FactDays) * 24 * time.Hour,
+			Zone: cfg.Zone(), FactScope: essentials.FactScope(cfg.Agent.FactScope), FactLife: time.Duration(cfg.Agent.FactDays) * 24 * time.Hour,
 		}), nil
 	})
 	asker := recall.NewAsker(models.Embedder, env.Log)
@@ -200,9 +200,9 @@ func (b *pluginBuilder) addConfigured(cfg config.Config, store storage.Store, me
 		})
 	}
 	if cfg.Initiative.Reminders {
-		b.add("remind", inputs{metered, cfg.Initiative}, func() (action.Plugin, error) {
+		b.add("remind", inputs{metered, cfg.Initiative, cfg.Timezone}, func() (action.Plugin, error) {
 			return remind.New(remind.Options{
-				Store: store, Zone: cfg.Initiative.Zone(), Quiet: cfg.Initiative.Quiet(), Count: countReminder(meter, store), Log: env.Log,
+				Store: store, Zone: cfg.Zone(), Quiet: cfg.Quiet(), Count: countReminder(meter, store), Log: env.Log,
 			}), nil
 		})
 	}

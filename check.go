@@ -244,7 +244,7 @@ func checkPlatform(ctx context.Context, c connectors.Checker, key string) (text 
 
 // allEars returns the setting that makes the agent read messages of a platform that don't mention it; "" if none does.
 func allEars(a config.Access, platform string) string {
-	switch listens := len(a.Rooms)+len(a.Worlds) == 0 || on(platform, a.Rooms) || on(platform, a.Worlds); {
+	switch listens := len(a.Rooms) == 0 || on(platform, a.Rooms); {
 	case !listens:
 		return ""
 	case a.Group == config.GroupAmbient:
@@ -253,7 +253,7 @@ func allEars(a config.Access, platform string) string {
 		return "access.always.rooms"
 	}
 	for i, o := range a.Overrides {
-		if o.Group != nil && *o.Group == config.GroupAmbient && (on(platform, o.Rooms) || on(platform, o.Worlds)) {
+		if o.Group != nil && *o.Group == config.GroupAmbient && on(platform, o.Rooms) {
 			return fmt.Sprintf("access.overrides[%d].group: ambient", i)
 		}
 	}
@@ -273,8 +273,8 @@ func on[ID ~string](platform string, ids []ID) bool {
 // checkOwner checks that someone is allowed to talk to the bots: without an owner and approved users, a bot that is
 // configured correctly would stay silent.
 func checkOwner(ctx context.Context, cfg config.Config) (string, error) {
-	if len(cfg.Owner) > 0 {
-		return fmt.Sprint(cfg.Owner[0], more(len(cfg.Owner)-1)), nil
+	if len(cfg.People.Owners) > 0 {
+		return fmt.Sprint(cfg.People.Owners[0], more(len(cfg.People.Owners)-1)), nil
 	}
 	people, err := local.ListPeople(ctx, cfg)
 	if _, used := stores.InUse(err); used {
@@ -287,15 +287,14 @@ func checkOwner(ctx context.Context, cfg config.Config) (string, error) {
 			return strings.Replace(string(p.ID), "/", ":", 1), nil
 		}
 	}
-	allow := cfg.Access.Allow
-	noUsers := len(people.Approved)+len(allow.Users)+len(allow.Roles)+len(allow.Rooms)+len(allow.Worlds) == 0
+	noUsers := len(people.Approved)+len(cfg.People.Staff)+len(cfg.People.Allowed)+len(cfg.Access.Allow) == 0
 	switch direct := cfg.Access.Direct; {
 	case direct == config.DirectPairing:
 		return "", warning("no owner yet, so new users can't be approved: start the gateway, and send the code from its log or from `gateway pair --list` to the bot in a " +
-			"direct message, or set owner to your account")
+			"direct message, or set people.owners to your account")
 	case direct != config.DirectOpen && noUsers:
-		return "", warning(fmt.Sprintf("none, with access.direct: %s and an empty access.allow, so the bots reply to no one; "+
-			"add accounts to owner or access.allow", direct))
+		return "", warning(fmt.Sprintf("none, with access.direct: %s and an empty people section, so the bots reply to no one; "+
+			"add accounts to people.owners or people.allowed", direct))
 	}
 	return "none; the access section decides who can talk to the bots", nil
 }

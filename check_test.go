@@ -91,7 +91,7 @@ func TestCheckHearsGroups(t *testing.T) {
 		}, "access.group", ""},
 		"always": {deaf, func(a *config.Access) { a.Always.Rooms = []config.Chat{"telegram:-1001"} }, "access.always.rooms", ""},
 		"in one place": {deaf, func(a *config.Access) {
-			a.Overrides = []config.Override{{Rooms: []config.Chat{"telegram:-1001"}}, {Worlds: []config.World{"discord:1"}, Group: &ambient}}
+			a.Overrides = []config.Override{{Rooms: []config.Chat{"telegram:-1001"}}, {Rooms: []config.Chat{"discord:server:1"}, Group: &ambient}}
 		}, "", "access.overrides[1].group"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -118,12 +118,12 @@ func TestCheckOwner(t *testing.T) {
 		text  string
 	}{
 		"no users":              {func(*config.Config) {}, true, "send the code"},
-		"no owner, a few users": {func(c *config.Config) { c.Access.Allow.Users = []config.Account{"telegram:1"} }, true, "send the code"},
-		"in the file":           {func(c *config.Config) { c.Owner = []config.Account{"telegram:1", "discord:2"} }, false, "telegram:1 and 1 more"},
+		"no owner, a few users": {func(c *config.Config) { c.People.Allowed = []config.Member{"telegram:1"} }, true, "send the code"},
+		"in the file":           {func(c *config.Config) { c.People.Owners = []config.Account{"telegram:1", "discord:2"} }, false, "telegram:1 and 1 more"},
 		"a few": {func(c *config.Config) {
-			c.Access.Direct, c.Access.Allow.Roles = "allowlist", []config.Role{"discord:3"}
+			c.Access.Direct, c.People.Allowed = "allowlist", []config.Member{"discord:role:3"}
 		}, false, "the access section decides"},
-		"no one allowed": {func(c *config.Config) { c.Access.Direct = "allowlist" }, true, "access.allow"},
+		"no one allowed": {func(c *config.Config) { c.Access.Direct = "allowlist" }, true, "people.allowed"},
 		"everybody":      {func(c *config.Config) { c.Access.Direct = config.DirectOpen }, false, "can talk to the bots"},
 		"who brought the code": {func(c *config.Config) {
 			store, err := sqlite.Open(context.Background(), strings.TrimPrefix(c.Store.Reveal(), "sqlite:"), sqlite.Options{})

@@ -26,9 +26,10 @@ func TestPlatformsDescribeThemselves(t *testing.T) {
 			t.Errorf("the description of %s is incomplete; off are:\n%s", s.Name, off)
 		}
 		for key, id := range map[string]sections.ID{
-			"owner: [%q]": s.Account, "access: {rooms: [%q]}": s.Chat, "access: {worlds: [%q]}": s.World, "access: {allow: {roles: [%q]}}": s.Role,
+			"people: {owners: ['%s:%s']}": s.Account, "access: {rooms: ['%s:%s']}": s.Chat, "access: {rooms: ['%s:server:%s']}": s.World,
+			"people: {staff: ['%s:role:%s']}": s.Role,
 		} {
-			yaml := fmt.Sprintf(key, s.Name+":"+id.Example)
+			yaml := fmt.Sprintf(key, s.Name, id.Example)
 			if _, err := config.Parse("", []byte(yaml), "", unset, s); (err == nil) != (id.Pattern != "") {
 				t.Errorf("%s: error %v", yaml, err)
 			}

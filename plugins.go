@@ -82,7 +82,7 @@ func (b *pluginBuilder) plugins(agentType string) (all []action.Plugin) {
 
 // modelInputs returns the values that metered models are made from.
 func modelInputs(cfg config.Config) inputs {
-	return inputs{cfg.Models, cfg.Providers, cfg.Limits, cfg.Web.Public, cfg.Agent.Generation}
+	return inputs{cfg.Models, cfg.Providers, cfg.Limits, cfg.Timezone, cfg.Web.Public, cfg.Agent.Generation}
 }
 
 // asksForm reports whether models answer in the form of tags: because the configuration says so, or because a template asks for it.
@@ -170,14 +170,14 @@ func observed(e llm.Embedder, emit func(event.Event)) llm.Embedder {
 
 // newTasks returns the schedules and hooks of the configuration as a plugin.
 func newTasks(cfg config.Config, env Env, store storage.Store) (*tasks.Tasks, error) {
-	o := tasks.Options{Store: store, Quiet: cfg.Initiative.Quiet(), Log: env.Log}
+	o := tasks.Options{Store: store, Quiet: cfg.Quiet(), Log: env.Log}
 	for _, s := range cfg.Schedules {
-		times, err := s.Times(cfg.Initiative)
+		times, err := cfg.Times(s)
 		if err != nil {
 			return nil, fmt.Errorf("the schedule %s: %w", s.Name, err)
 		}
 		o.Schedules = append(o.Schedules, tasks.Schedule{
-			Name: s.Name, Times: times, Spec: s.Cron + " " + cmp.Or(s.Timezone, cfg.Initiative.Timezone), Jitter: s.Jitter,
+			Name: s.Name, Times: times, Spec: s.Cron + " " + cmp.Or(s.Timezone, cfg.Timezone), Jitter: s.Jitter,
 			Once: s.Missed == config.MissedOnce, Drop: s.Quiet == config.QuietDrop, What: taskOf(s.Room, s.Prompt, s.Text),
 		})
 	}

@@ -73,7 +73,7 @@ func (g *Gateway) addTasks(e, before *edition) (err error) {
 	if e.tasks, err = newTasks(e.cfg, g.env, g.backends.store); err != nil {
 		return err
 	}
-	e.plugins.add(tasks.Name, inputs{e.cfg.Schedules, e.cfg.Hooks, e.cfg.Initiative, e.cfg.Models.Chat}, func() (action.Plugin, error) { return e.tasks.Plugin(), nil })
+	e.plugins.add(tasks.Name, inputs{e.cfg.Schedules, e.cfg.Hooks, e.cfg.Initiative, e.cfg.Timezone, e.cfg.Models.Chat}, func() (action.Plugin, error) { return e.tasks.Plugin(), nil })
 	if e.plugins.same(tasks.Name) {
 		e.tasks = before.tasks
 	}
@@ -86,10 +86,10 @@ func (g *Gateway) runtimeConfig(e *edition) core.Config {
 	hold := restoredHold{memo: g.backends.memo, log: g.env.Log, tell: func(ctx context.Context, key, text string) error { return g.runtime.TellOwners(ctx, key, text) }}
 	return core.Config{
 		Agent: settings.Agent(cfg), Owner: g.owner, Store: g.backends.store, Tracker: g.backends.tracker, Bus: g.backends.bus,
-		Models: m, Meter: e.meter, Spenders: settings.Spenders(cfg), Parallel: cfg.Limits.Parallel, Total: cfg.Limits.ParallelTotal,
+		Models: m, Meter: e.meter, Parallel: cfg.Limits.Parallel, Total: cfg.Limits.ParallelTotal,
 		Plugins: hold.wrap(e.plugins.plugins(cfg.Agent.Type)), Observers: g.env.Observers, Schema: schema.Compile, Open: g.open, About: g.about(e),
 		Reader: g.reader(e), Fetch: g.fetch, ReadLinks: cfg.Agent.ReadLinks, Generation: generation(cfg.Agent), Turns: turns(cfg), Access: settings.Access(cfg),
-		Approval: settings.Approval(cfg), Recall: settings.Recall(cfg), Retention: schedule.Retention(cfg.Retention), Grace: cfg.Shutdown.Grace, Log: g.env.Log, Pseudonym: g.pseudonym,
+		Approval: cfg.Turns.Approval, Recall: settings.Recall(cfg), Retention: schedule.Retention(cfg.Retention), Grace: cfg.Shutdown.Grace, Log: g.env.Log, Pseudonym: g.pseudonym,
 	}
 }
 

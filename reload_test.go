@@ -88,7 +88,7 @@ func keys(t *testing.T, fresh func() config.Config, change func(path string, cfg
 
 // particular are the values of keys that need a certain form.
 var particular = map[string]any{
-	"agent.character": "c.yaml", "limits.timezone": "Europe/Berlin", "initiative.timezone": "Europe/Berlin", "initiative.quiet_hours": "22:00-07:00", "schedules[].cron": "0 10 * * *",
+	"agent.character": "c.yaml", "timezone": "Europe/Berlin", "initiative.quiet_hours": "22:00-07:00", "schedules[].cron": "0 10 * * *",
 	"schedules[].timezone": "Asia/Tokyo", "plugins.player.folder": ".", "secrets.key": "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
 	"models.large.extra_body": `{"a":1}`, "models.chat[].extra_body": `{"a":1}`, "tools[].parameters": `{"type":"object"}`, "agent.templates.evaluation": "Judge.",
 	"web.accounts.public_key": "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=", "web.claim_until": "2030-01-02", "plugins.player.urls[]": "https://example.org/b.mp3", "providers.openai.enabled": false, "models.chat[].tools": false, "models.large.model": "n", "models.large.provider": "anthropic",

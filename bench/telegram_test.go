@@ -92,7 +92,7 @@ func (p *platform) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (p *platform) use(c *config.Config) {
 	configtest.Section[telegram.Config](c.Connectors).Token, configtest.Section[telegram.Config](c.Connectors).APIURL = config.Secret(p.fake.Token()), p.url
 	for _, u := range p.people {
-		c.Access.Allow.Users = append(c.Access.Allow.Users, config.Account(fmt.Sprint("telegram:", u.ID)))
+		c.People.Allowed = append(c.People.Allowed, config.Member(fmt.Sprint("telegram:", u.ID)))
 	}
 }
 

@@ -6,18 +6,35 @@ import (
 	"strings"
 )
 
-// Switch defines who can choose the model of a chat, besides the owner.
-type Switch struct {
-	// Accounts, in the same form as owner: in every chat.
-	Users []Account `yaml:"users"`
-	// Everyone in direct messages and in the web chat, each for their own conversation: true or false. auto = only in the web chat, and
-	// only without web.public.
-	Direct *bool `yaml:"direct"`
+// People lists accounts, and roles of a Discord server.
+type People struct {
+	// They do everything, such as ["telegram:123456789", "discord:80351110224678912"]. Only accounts, always in quotes.
+	// Empty = the first account that sends a bot the code that the log and "gateway pair --list" show.
+	Owners []Account `yaml:"owners"`
+	// They talk to the agent, approve single tool calls, let answers go beyond soft_usd, block users and switch models, but
+	// configure nothing. Such as ["discord:80351110224678912", "discord:role:80351110224678912"].
+	Staff []Member `yaml:"staff"`
+	// They talk to the agent, without approval.
+	Allowed []Member `yaml:"allowed"`
+	// They are never answered, and nothing of them is stored. Owners and staff can also block with /block.
+	Blocked []Member `yaml:"blocked"`
+}
+
+// checkPeople requires that no owner is blocked, and no member of the staff.
+func (d checker) checkPeople(p People) {
+	for i, m := range p.Blocked {
+		path := fmt.Sprintf("people.blocked[%d]", i)
+		if slices.Contains(p.Owners, Account(m)) {
+			d.reject(path, "is also in people.owners", "remove it from one of them")
+		} else if slices.Contains(p.Staff, m) {
+			d.reject(path, "is also in people.staff", "remove it from one of them")
+		}
+	}
 }
 
 // SwitchDirect reports whether everyone can choose the model in direct messages, and whether in the web chat.
 func (c Config) SwitchDirect() (direct, web bool) {
-	if d := c.Models.Switch.Direct; d != nil {
+	if d := c.Models.Switch; d != nil {
 		return *d, *d
 	}
 	return false, !c.Web.Public
@@ -31,13 +48,13 @@ func (d checker) checkOverrides(c *Config) {
 	}
 	for i, o := range c.Access.Overrides {
 		path := fmt.Sprintf("access.overrides[%d]", i)
-		rooms := len(o.Rooms)+len(o.Worlds) > 0
+		rooms := len(o.Rooms) > 0
 		switch {
 		case d.broken(path):
 		case !rooms && len(o.Users) == 0:
-			d.reject(path, "applies to no room", "set rooms or worlds")
+			d.reject(path, "applies to no room", "set rooms")
 		case rooms && len(o.Users) > 0:
-			d.reject(path+".users", "is set beside rooms or worlds", "write two overrides")
+			d.reject(path+".users", "is set beside rooms", "write two overrides")
 		case len(o.Users) > 0 && (o.Group != nil || o.System != "" || len(o.Tools) > 0 || o.Model == ""):
 			d.reject(path, "is for users, and has more than a model, or none", "set users and model alone")
 		case o.Model != "" && len(names) == 0:
@@ -64,19 +81,18 @@ type Access struct {
 	// Groups, for allowed and approved users: mention_only = answer mentions and replies; ambient = also answer messages that
 	// begin with its name or that the model judges to be meant for it (one short call per message); off = answer nothing.
 	Group GroupAccess `yaml:"group" default:"mention_only"`
-	// The allowlist: who can talk to the agent without approval.
-	Allow Allow `yaml:"allow"`
-	// The groups and channels where the agent answers, in the same form. A Discord channel includes its threads.
-	// If rooms and worlds are both empty: everywhere.
+	// Groups, channels and Discord servers where everyone can talk to the agent without approval, such as
+	// ["discord:80351110224678912", "telegram:-1001234567890", "discord:server:80351110224678912"]. People are in people.allowed.
+	Allow []Chat `yaml:"allow"`
+	// The only groups, channels and servers where the agent answers, in the same form. A channel includes its threads, and a server its
+	// channels. Empty = everywhere.
 	Rooms []Chat `yaml:"rooms"`
-	// The Discord servers where the agent answers, with all their channels.
-	Worlds []World `yaml:"worlds"`
 	// Messages in groups that are answered without a mention, if the author can talk to the agent.
 	Always Always `yaml:"always"`
 	// Other bots, if allowed like users: mention = answer mentions and replies, at most three in a row until a person writes,
 	// and at most 20 a minute; off = answer nothing.
 	Bots BotAccess `yaml:"bots" default:"off"`
-	// Overrides for some rooms or worlds, each with any of: group, as above; system, a system prompt instead of agent.system;
+	// Overrides for some rooms or servers, each with any of: group, as above; system, a system prompt instead of agent.system;
 	// tools, the only actions that can be used there; model, one of models.chat that answers there. Such as
 	//   - rooms: ["discord:80351110224678912"]
 	//     group: ambient
@@ -89,32 +105,18 @@ type Access struct {
 	Overrides []Override `yaml:"overrides"`
 }
 
-// Allow is the allowlist.
-type Allow struct {
-	// Accounts, in the same form as owner.
-	Users []Account `yaml:"users"`
-	// Roles on Discord, such as ["discord:80351110224678912"]: everyone with the role, on its server.
-	Roles []Role `yaml:"roles"`
-	// Groups and channels, such as ["discord:80351110224678912", "telegram:-1001234567890"]: everyone who writes there.
-	Rooms []Chat `yaml:"rooms"`
-	// Discord servers: everyone who writes there.
-	Worlds []World `yaml:"worlds"`
-}
-
 // Always lists the messages that are answered without a mention.
 type Always struct {
-	// Groups and channels, in the same form: every message there.
+	// Groups, channels and servers, in the same form: every message there.
 	Rooms []Chat `yaml:"rooms"`
 	// Sources of messages sent through the API, by their exact name: every message from them.
 	Sources []string `yaml:"sources" default:"client_chat, api, postman"`
 }
 
-// Override changes the rules in some rooms or worlds.
+// Override changes the rules in some rooms or servers.
 type Override struct {
-	// The groups and channels that it applies to.
+	// The groups, channels and servers that it applies to.
 	Rooms []Chat `yaml:"rooms"`
-	// The servers that it applies to.
-	Worlds []World `yaml:"worlds"`
 	// The messages that are answered there: one of the values of access.group. auto = as everywhere.
 	Group *GroupAccess `yaml:"group"`
 	// The system prompt there, instead of agent.system. Empty = agent.system.
@@ -123,6 +125,6 @@ type Override struct {
 	Tools []string `yaml:"tools"`
 	// The model that answers there, by its name in models.chat. Empty = the first one. A model chosen with /model takes precedence.
 	Model string `yaml:"model"`
-	// Instead of rooms and worlds: the accounts that the model answers wherever they write. It takes precedence over that of the room.
+	// Instead of rooms: the accounts that the model answers wherever they write. It takes precedence over that of the room.
 	Users []Account `yaml:"users"`
 }

@@ -9,13 +9,13 @@ const twoModels = chatKey + "models:\n  chat: [{name: main, model: m}, {name: fa
 
 // Rooms and people can have models of their own, and people can be let to switch.
 func TestModelsOfRooms(t *testing.T) {
-	c := parse(t, twoModels+`  switch: {users: ["telegram:1"]}
+	c := parse(t, twoModels+`  switch: true
 access:
   overrides:
     - {rooms: ["telegram:-1"], model: fast}
     - {users: ["telegram:2"], model: main}
 `, nil)
-	if all := c.Access.Overrides; all[0].Model != "fast" || all[1].Model != "main" || len(all[1].Users) != 1 || len(c.Models.Switch.Users) != 1 {
+	if all := c.Access.Overrides; all[0].Model != "fast" || all[1].Model != "main" || len(all[1].Users) != 1 || !*c.Models.Switch {
 		t.Errorf("%+v, %+v", all, c.Models.Switch)
 	}
 	if fast := c.Models.Chat[1]; *fast.Tools || fast.PromptTokens != 4000 || c.Models.Chat[0].Tools != nil {
@@ -23,11 +23,11 @@ access:
 	}
 	public := "web: {public: true, origins: ['https://a.example']}\n"
 	for text, want := range map[string][2]bool{
-		"":                                   {false, true},
-		public:                               {false, false},
-		"models: {switch: {direct: true}}\n": {true, true},
-		public + "models: {switch: {direct: true}}\n": {true, true},
-		"models: {switch: {direct: false}}\n":         {false, false},
+		"":                                  {false, true},
+		public:                              {false, false},
+		"models: {switch: true}\n":          {true, true},
+		public + "models: {switch: true}\n": {true, true},
+		"models: {switch: false}\n":         {false, false},
 	} {
 		if direct, web := parse(t, text, nil).SwitchDirect(); [2]bool{direct, web} != want {
 			t.Errorf("%q: direct %t, web %t", text, direct, web)
@@ -41,7 +41,7 @@ func TestModelsOfRoomsAreChecked(t *testing.T) {
 		chatKey + "access: {overrides: [{rooms: ['telegram:-1'], model: fast}]}":                          "access.overrides[0].model: the value is the name of a model, and models.chat has none; list the models",
 		twoModels + "access: {overrides: [{users: ['telegram:1']}]}":                                      "access.overrides[0]: this is for users, and has more than a model, or none",
 		twoModels + "access: {overrides: [{users: ['telegram:1'], model: fast, group: off}]}":             "access.overrides[0]: this is for users, and has more than a model, or none",
-		twoModels + "access: {overrides: [{users: ['telegram:1'], rooms: ['telegram:-2'], model: main}]}": "access.overrides[0].users: this is set beside rooms or worlds; write two overrides",
+		twoModels + "access: {overrides: [{users: ['telegram:1'], rooms: ['telegram:-2'], model: main}]}": "access.overrides[0].users: this is set beside rooms; write two overrides",
 		chatKey + "models: {chat: [{name: Default, model: m}]}":                                           "models.chat[0].name: the value is what people write to take their choice back",
 		chatKey + "models: {chat: [{name: a, model: m, prompt_tokens: 10}]}":                              "models.chat[0].prompt_tokens: 10 is less than 1000",
 	} {

@@ -40,7 +40,8 @@ func (d checker) check(c *Config) {
 	d.checkAgent(c.Agent)
 	d.checkTimes(c)
 	d.checkTools(c)
-	d.checkInitiative(c.Initiative)
+	d.checkInitiative(c)
+	d.checkPeople(c.People)
 	d.checkRetention(c.Retention)
 	d.checkSchedules(c)
 	d.checkHooks(c.Hooks)
@@ -149,6 +150,9 @@ func (d checker) checkTimes(c *Config) {
 		if t <= 0 {
 			d.reject(path, "is not longer than zero", "set a duration, such as 90s")
 		}
+	}
+	if t := c.Turns.Approval; t < time.Second || t > 7*24*time.Hour {
+		d.reject("turns.approval", "is not between 1s and 168h", "set a duration, such as 1h")
 	}
 	if c.Shutdown.Grace < 0 {
 		d.reject("shutdown.grace", "is negative", "set 0s to stop at once")

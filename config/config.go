@@ -37,10 +37,11 @@ type Config struct {
 	Web Web `yaml:"web"`
 	// Who the agent is. See docs/character.md.
 	Agent Agent `yaml:"agent"`
-	// The owners of this gateway, who can do everything, such as
-	// ["telegram:123456789", "discord:80351110224678912"]. Always in quotes.
-	// Empty = the first account that sends a bot the code that the log and "gateway pair --list" show.
-	Owner []Account `yaml:"owner"`
+	// Who can do what. See docs/access.md.
+	People People `yaml:"people"`
+	// The time zone of days, reminders, quiet hours and schedules, and of the time that the agent knows: UTC, Local for this machine's
+	// time zone, or a name such as Europe/Berlin.
+	Timezone string `yaml:"timezone" default:"Local"`
 	// Daily limits on model usage. Anyone who reaches a limit is told once and answered again the next day.
 	// 0 = no limit; auto = no limit, but with web.public 50 messages and 100000 tokens per person, and 2000000 tokens in total.
 	Limits DayLimits `yaml:"limits"`
@@ -82,8 +83,6 @@ type Config struct {
 	Tools []WebhookTool `yaml:"tools"`
 	// The key that encrypts stored secrets.
 	Secrets Secrets `yaml:"secrets"`
-	// Approvals of tool calls that change something. The owner can always approve.
-	Approvals Approvals `yaml:"approvals"`
 	// Where conversations are stored. sqlite: and a path, relative to the working directory = in a file.
 	// postgres://USER:PASSWORD@HOST/DATABASE = in PostgreSQL 14 or later, which several gateways can share if shared is redis://.
 	Store DSN `yaml:"store" default:"sqlite:parley.db" restart:"true"`
@@ -173,8 +172,9 @@ type Models struct {
 	//     provider: http
 	//     url: http://127.0.0.1:9000/agent
 	Chat []ChatModel `yaml:"chat"`
-	// Who can choose among models.chat for a chat with /model, besides the owner.
-	Switch Switch `yaml:"switch"`
+	// Whether everyone can choose among models.chat with /model, in direct messages and in the web chat, each for their own
+	// conversation: true or false. auto = only in the web chat, and only without web.public. Owners and staff can in every chat.
+	Switch *bool `yaml:"switch"`
 	// For short questions, such as whether a message in a group is meant for the agent. Off = the large model does it.
 	Small Slot `yaml:"small"`
 	// Describes images, for a large model without image input. Off = images are only mentioned by name.
@@ -261,8 +261,6 @@ type ChatModel struct {
 
 // DayLimits are daily limits on model usage. With web.public, the token limits per person and in total must not be 0.
 type DayLimits struct {
-	// The time zone of the days: UTC, Local for this machine's time zone, or a name such as Europe/Berlin.
-	Timezone string `yaml:"timezone" default:"UTC"`
 	// The maximum number of answers at the same time for one person, over all rooms. More wait in order; commands and choices
 	// don't. 0 = no limit.
 	Parallel int `yaml:"parallel" default:"2"`
@@ -274,8 +272,6 @@ type DayLimits struct {
 	Room Quota `yaml:"room"`
 	// For everyone together.
 	Total Quota `yaml:"total"`
-	// Accounts, in the same form as owner: they can let answers go beyond soft_usd, besides the owner.
-	Approvers []Account `yaml:"approvers"`
 }
 
 // Quota is a daily limit. 0 means no limit; auto means the default, which depends on web.public.
@@ -408,6 +404,9 @@ type Turns struct {
 	FirstEvent time.Duration `yaml:"first_event" default:"90s"`
 	// The timeout between outputs of the model after that.
 	Idle time.Duration `yaml:"idle" default:"75s"`
+	// How long an answer waits for the approval of a tool call, or for the confirmation of a call that may be a quote. Meanwhile later
+	// questions are answered.
+	Approval time.Duration `yaml:"approval" default:"1h"`
 }
 
 // Shutdown configures the shutdown.

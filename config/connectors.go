@@ -96,14 +96,37 @@ func (all Connectors) ids(kind func(sections.Section) sections.ID, more ...strin
 	return oneOf(append(patterns, more...)), examples
 }
 
-// accounts returns the patterns of accounts, one for each platform.
-func (all Connectors) accounts() (patterns []string) {
+// The kinds of ids.
+func account(s sections.Section) sections.ID { return s.Account }
+func room(s sections.Section) sections.ID    { return s.Chat }
+func server(s sections.Section) sections.ID  { return s.World }
+func role(s sections.Section) sections.ID    { return s.Role }
+
+// The marks between a platform and an id, for ids that look like those of another kind.
+const (
+	roles   = ":role:"
+	servers = ":server:"
+)
+
+// patterns returns the patterns of one kind of id with a mark before it, one for each platform that has the kind.
+func (all Connectors) patterns(mark string, kind func(sections.Section) sections.ID) (patterns []string) {
 	for _, s := range all {
-		if s.Account.Pattern != "" {
-			patterns = append(patterns, s.Name+":"+s.Account.Pattern)
+		if id := kind(s); id.Pattern != "" {
+			patterns = append(patterns, s.Name+mark+id.Pattern)
 		}
 	}
 	return patterns
+}
+
+// Role returns the platform and the role of m, as "platform:id"; ok is false if m is an account.
+func (m Member) Role() (id string, ok bool) { return marked(string(m), roles) }
+
+// Server returns the platform and the server of c, as "platform:id"; ok is false if c is a group or channel.
+func (c Chat) Server() (id string, ok bool) { return marked(string(c), servers) }
+
+func marked(id, mark string) (string, bool) {
+	platform, of, ok := strings.Cut(id, mark)
+	return platform + ":" + of, ok && !strings.Contains(platform, ":")
 }
 
 // oneOf returns a pattern that matches any of patterns.

@@ -67,6 +67,10 @@ func (d *decoder) report(line, column int, path, message, hint string) {
 // in the same way.
 func (d *decoder) decode(path string, n *node, into reflect.Value) {
 	form := d.config.Connectors.formOf(into.Type())
+	if n.kind == section && form.kind != section && d.reportMoved(path, field{value: n}) {
+		d.marks[path] = &mark{bad: true}
+		return
+	}
 	d.marks[path] = &mark{file: n.file, line: n.line, column: n.column, subject: form.subject(n)}
 	switch {
 	case n.kind == nothing:
@@ -196,6 +200,7 @@ func (d *decoder) fields(path string, n *node, all []entry) map[string]*node {
 		switch {
 		case f.value.kind == strange && f.key == "":
 			d.report(f.line, f.column, path, "a key uses "+f.value.text+", which is not supported here", "write the key plainly")
+		case !slices.Contains(known, f.key) && d.reportMoved(join(path, f.key), f):
 		case !slices.Contains(known, f.key):
 			d.report(f.line, f.column, join(path, shorten(f.key)), "is not a known key", d.suggest(f.key, known))
 		case twice:

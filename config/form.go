@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"parley/core/quota"
-	"parley/internal/sections"
 )
 
 // form describes how values of a Go type are written in the file, for parsing and for messages.
@@ -31,15 +30,13 @@ func (all Connectors) formOf(t reflect.Type) form {
 	case netip.Prefix:
 		return form{text, "a range of addresses", `write the first address and the length, such as "10.0.0.0/8" or "192.0.2.7/32"`, true, parseRange}
 	case Account:
-		return all.idForm("an account id", func(s sections.Section) sections.ID { return s.Account }, local)
+		return all.idForm("an account id", account, local)
+	case Member:
+		return all.idForm("an account or a role", account, append(all.patterns(roles, role), local)...)
 	case Chat:
-		return all.idForm("a group or channel", func(s sections.Section) sections.ID { return s.Chat })
+		return all.idForm("a group, a channel or a server", room, all.patterns(servers, server)...)
 	case Place:
-		return all.idForm("a group, a channel or an account", func(s sections.Section) sections.ID { return s.Chat }, all.accounts()...)
-	case World:
-		return all.idForm("a server", func(s sections.Section) sections.ID { return s.World })
-	case Role:
-		return all.idForm("a role", func(s sections.Section) sections.ID { return s.Role })
+		return all.idForm("a group, a channel or an account", room, all.patterns(":", account)...)
 	case Provider:
 		return form{text, "a provider", "write a key of providers, such as openai", true, func(s string) (any, bool) { return s, true }}
 	case quota.Rate:

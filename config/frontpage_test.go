@@ -18,7 +18,7 @@ func TestTopOfTheDeliveredFile(t *testing.T) {
 		t.Errorf("the top has %d lines, which is more than a screen", lines)
 	}
 	for _, setting := range []string{
-		"api_key:", "base_url:", "model:", "discord:", "telegram:", "listen:", "public:", "origins:", "name:", "system:", "owner:", "limits:",
+		"api_key:", "base_url:", "model:", "discord:", "telegram:", "listen:", "public:", "origins:", "name:", "system:", "people:", "limits:",
 	} {
 		if !strings.Contains(top, setting) {
 			t.Errorf("the top does not show %s", setting)

@@ -109,17 +109,15 @@ func (LogFormat) Words() []string {
 // up to 64 bits, more than many YAML and JSON parsers preserve.
 type Account string
 
-// Chat is a group or channel on a platform, such as "telegram:-1001234567890", a string for the same reason.
+// Member is an [Account], or a role on a server, such as "discord:role:80351110224678912".
+type Member string
+
+// Chat is a group or channel on a platform, such as "telegram:-1001234567890", a string for the same reason; or a server with all
+// its channels, such as "discord:server:80351110224678912".
 type Chat string
 
-// Place is a [Chat], or an [Account], which stands for its direct chat with the agent.
+// Place is a group or channel, or an [Account], which stands for its direct chat with the agent.
 type Place string
-
-// World is a server on a platform, such as "discord:80351110224678912".
-type World string
-
-// Role is a role on a server, such as "discord:80351110224678912".
-type Role string
 
 // Thinking is the display for users while a model reasons.
 type Thinking string

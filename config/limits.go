@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"time"
 
 	"parley/core/quota"
 	"parley/internal/sections"
@@ -14,15 +13,6 @@ const (
 	publicTokens      = 100_000
 	publicTotalTokens = 2_000_000
 )
-
-// Zone returns the time zone of the days.
-func (l DayLimits) Zone() *time.Location {
-	zone, err := time.LoadLocation(l.Timezone)
-	if err != nil {
-		return time.UTC // Parse has validated the name
-	}
-	return zone
-}
 
 // DayLimits returns the daily limits as numbers: 0 means no limit.
 func (c Config) DayLimits() (person, room, total struct {
@@ -67,9 +57,6 @@ func (l DayLimits) MoneyLimit() string {
 
 // checkDay checks the numbers, and requires limits for a public web chat.
 func (d checker) checkDay(l DayLimits, public bool) {
-	if _, err := time.LoadLocation(l.Timezone); err != nil || l.Timezone == "" {
-		d.reject("limits.timezone", "is not a time zone", "write UTC, Local, or a place such as Europe/Berlin")
-	}
 	sections.Reject(d.reject).Limit("limits.parallel", l.Parallel)
 	sections.Reject(d.reject).Limit("limits.parallel_total", l.ParallelTotal)
 	for path, n := range map[string]*int{

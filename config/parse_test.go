@@ -82,7 +82,7 @@ func TestParseReadsEveryType(t *testing.T) {
 	c := parse(t, `
 agent: {name: "A", system: "B", generation: xml, multi_step: true, max_steps: 3}
 models: {large: {provider: demo, max_tokens: 500, temperature: 1}}
-owner: [telegram:123456789, "discord:80351110224678912"]
+people: {owners: ["telegram:123456789", "discord:80351110224678912"], allowed: ["telegram:-1001234567890", "discord:role:7"]}
 web:
   listen: "[::1]:0"
   public: true
@@ -94,23 +94,19 @@ access:
   direct: open
   group: off
   rooms: ["discord:20", "telegram:-1001"]
-  worlds: ["discord:5"]
-  allow: {users: ["telegram:-1001234567890"], roles: ["discord:7"], rooms: ["telegram:-1"], worlds: ["discord:8"]}
+  allow: ["telegram:-1", "discord:server:8"]
   overrides:
     - rooms: ["discord:21"]
       group: ambient
       system: Be kind.
       tools: [ROLL]
-    - {worlds: ["discord:5"], group: auto}
+    - {rooms: ["discord:server:5"], group: auto}
 log: {level: debug}
 `, nil)
-	if c.Owner[0] != "telegram:123456789" || c.Owner[1] != "discord:80351110224678912" || len(c.Access.Allow.Users) != 1 {
-		t.Errorf("accounts: %v %v", c.Owner, c.Access.Allow)
+	if c.People.Owners[0] != "telegram:123456789" || c.People.Owners[1] != "discord:80351110224678912" || len(c.People.Allowed) != 2 || len(c.Access.Allow) != 2 {
+		t.Errorf("accounts: %v %v", c.People.Owners, c.Access.Allow)
 	}
 	if c.Access.Direct != DirectOpen || c.Access.Group != "off" || len(c.Access.Rooms) != 2 || c.Access.Rooms[1] != "telegram:-1001" {
-		t.Errorf("access: %+v", c.Access)
-	}
-	if a := c.Access.Allow; a.Roles[0] != "discord:7" || a.Rooms[0] != "telegram:-1" || a.Worlds[0] != "discord:8" || c.Access.Worlds[0] != "discord:5" {
 		t.Errorf("access: %+v", c.Access)
 	}
 	if o := c.Access.Overrides; len(o) != 2 || *o[0].Group != GroupAmbient || o[0].System != "Be kind." || o[0].Tools[0] != "ROLL" || o[1].Group != nil {

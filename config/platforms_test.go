@@ -36,13 +36,13 @@ func SetCatalog(all []sections.Section) {
 func TestWithoutPlatforms(t *testing.T) {
 	for yaml, want := range map[string]string{
 		"connectors: {discord: {token: a.b.c}}": "1:14: connectors.discord: is not a known key; remove it",
-		"access: {rooms: ['discord:1']}":        "1:18: access.rooms[0]: the value is not a group or channel; write the platform and the id in quotes",
+		"access: {rooms: ['discord:1']}":        "1:18: access.rooms[0]: the value is not a group, a channel or a server; write the platform and the id in quotes",
 	} {
 		if _, err := Parse("", []byte(yaml), "", environment(nil)); err == nil || err.Error() != want {
 			t.Errorf("%s: error %v; want %s", yaml, err, want)
 		}
 	}
-	c, err := Parse("", []byte("connectors: {}\nowner: ['web:1']"), "", environment(nil))
+	c, err := Parse("", []byte("connectors: {}\npeople: {owners: ['web:1']}"), "", environment(nil))
 	if err != nil || len(c.ConnectorsOn()) > 0 {
 		t.Errorf("%v is on; error %v", c.ConnectorsOn(), err)
 	}

@@ -78,7 +78,7 @@ connectors: {telegram: {enabled: "${env:NO}"}, discord: {enabled: "${env:NONE:-a
 turns:
   idle: ${env:WAIT}
   direct: ${env:RULE}
-owner: ["${env:ME}"]
+people: {owners: ["${env:ME}"]}
 `, map[string]string{
 		"YES": "true", "NO": "false", "PORT": "80", "ORIGIN": "https://a.example", "NET": "10.0.0.0/8", "NUMBER": "7",
 		"FLOAT": "0.5", "WAIT": "3s", "RULE": "queue", "ME": "discord:1",
@@ -88,7 +88,7 @@ owner: ["${env:ME}"]
 		t.Errorf("web: %+v", c.Web)
 	}
 	if *c.Models.Large.Temperature != 0.5 || *Section[telegram.Config](c.Connectors).Enabled || Section[discord.Config](c.Connectors).Enabled != nil ||
-		c.Turns.Idle != 3*time.Second || c.Turns.Direct != "queue" || c.Owner[0] != "discord:1" {
+		c.Turns.Idle != 3*time.Second || c.Turns.Direct != "queue" || c.People.Owners[0] != "discord:1" {
 		t.Errorf("others: %+v", c)
 	}
 }

@@ -17,7 +17,7 @@ type Schedule struct {
 	Name string `yaml:"name"`
 	// When: minute, hour, day of the month, month and day of the week, such as "0 9 * * 1-5".
 	Cron string `yaml:"cron"`
-	// Its time zone. Empty = initiative.timezone.
+	// Its time zone. Empty = timezone.
 	Timezone string `yaml:"timezone"`
 	// Where: a group or channel, or an account for its direct chat. The agent must have had a message there.
 	Room Place `yaml:"room"`
@@ -34,10 +34,10 @@ type Schedule struct {
 	Quiet QuietRule `yaml:"quiet" default:"wait"`
 }
 
-// Times returns the times of the schedule. It fails for an unknown time zone, and for a cron expression that can't be
+// Times returns the times of a schedule. It fails for an unknown time zone, and for a cron expression that can't be
 // parsed.
-func (s Schedule) Times(i Initiative) (cron.Schedule, error) {
-	zone := i.Zone()
+func (c Config) Times(s Schedule) (cron.Schedule, error) {
+	zone := c.Zone()
 	if s.Timezone != "" {
 		var err error
 		if zone, err = time.LoadLocation(s.Timezone); err != nil {
@@ -79,7 +79,7 @@ func (d checker) checkSchedules(c *Config) {
 		d.checkTask(path, s.Name, names, s.Room, s.Prompt, s.Text)
 		if _, err := time.LoadLocation(s.Timezone); err != nil {
 			d.reject(path+".timezone", "is not a time zone", "write UTC, Local, or a place such as Europe/Berlin")
-		} else if _, err := s.Times(c.Initiative); err != nil {
+		} else if _, err := c.Times(s); err != nil {
 			d.reject(path+".cron", "is not a cron expression that is ever due",
 				`write minute, hour, day of the month, month and day of the week, such as "0 9 * * 1-5"`)
 		}
@@ -147,9 +147,6 @@ func (d checker) checkHooks(all []Hook) {
 
 // Initiative configures messages that the agent sends on its own initiative.
 type Initiative struct {
-	// The time zone of reminders and quiet hours, and of the time that the agent knows: UTC, Local for this machine's
-	// time zone, or a name such as Europe/Berlin.
-	Timezone string `yaml:"timezone" default:"Local"`
 	// Hours of each day without messages on the agent's initiative, such as "22:00-07:00". Due messages are sent when they
 	// end. Empty = none.
 	QuietHours string `yaml:"quiet_hours"`
@@ -158,8 +155,8 @@ type Initiative struct {
 }
 
 // Zone returns the time zone.
-func (i Initiative) Zone() *time.Location {
-	zone, err := time.LoadLocation(i.Timezone)
+func (c Config) Zone() *time.Location {
+	zone, err := time.LoadLocation(c.Timezone)
 	if err != nil {
 		return time.Local // Parse has validated the name
 	}
@@ -167,19 +164,19 @@ func (i Initiative) Zone() *time.Location {
 }
 
 // Quiet returns the quiet hours.
-func (i Initiative) Quiet() quiethours.Hours {
-	h, err := quiethours.Parse(i.QuietHours, i.Zone())
+func (c Config) Quiet() quiethours.Hours {
+	h, err := quiethours.Parse(c.Initiative.QuietHours, c.Zone())
 	if err != nil {
 		return quiethours.Hours{} // Parse has validated them
 	}
 	return h
 }
 
-func (d checker) checkInitiative(i Initiative) {
-	if _, err := time.LoadLocation(i.Timezone); err != nil || i.Timezone == "" {
-		d.reject("initiative.timezone", "is not a time zone", "write UTC, Local, or a place such as Europe/Berlin")
+func (d checker) checkInitiative(c *Config) {
+	if _, err := time.LoadLocation(c.Timezone); err != nil || c.Timezone == "" {
+		d.reject("timezone", "is not a time zone", "write UTC, Local, or a place such as Europe/Berlin")
 	}
-	if _, err := quiethours.Parse(i.QuietHours, time.UTC); err != nil {
+	if _, err := quiethours.Parse(c.Initiative.QuietHours, time.UTC); err != nil {
 		d.reject("initiative.quiet_hours", "are not hours of the day", `write them such as "22:00-07:00"`)
 	}
 }

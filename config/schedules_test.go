@@ -8,7 +8,7 @@ import (
 
 func TestSchedules(t *testing.T) {
 	c := parse(t, `
-initiative: {timezone: Europe/Berlin}
+timezone: Europe/Berlin
 schedules:
   - {name: standup, cron: "0 9 * * 1-5", room: "telegram:-1001234567890", prompt: "Ask everyone what they do today."}
   - {name: tea, cron: "@daily", timezone: UTC, room: "telegram:123456789", text: Tea time!, jitter: 10m, missed: once, quiet: drop}
@@ -18,7 +18,7 @@ schedules:
 	}
 	at := time.Date(2026, 7, 6, 12, 0, 0, 0, time.UTC)
 	for i, want := range []string{"2026-07-06T07:00:00Z", "2026-07-06T00:00:00Z"} {
-		times, err := c.Schedules[i].Times(c.Initiative)
+		times, err := c.Times(c.Schedules[i])
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -46,15 +46,13 @@ func schemaOf(t reflect.Type) *jsonschema.Schema {
 	case netip.Prefix:
 		return orReference(&jsonschema.Schema{Type: "string", Pattern: prefixPattern})
 	case Account:
-		return idSchema(func(s sections.Section) sections.ID { return s.Account }, local)
+		return idSchema(account, local)
+	case Member:
+		return idSchema(account, append(Connectors(catalog).patterns(roles, role), local)...)
 	case Chat:
-		return idSchema(func(s sections.Section) sections.ID { return s.Chat })
+		return idSchema(room, Connectors(catalog).patterns(servers, server)...)
 	case Place:
-		return idSchema(func(s sections.Section) sections.ID { return s.Chat }, Connectors(catalog).accounts()...)
-	case World:
-		return idSchema(func(s sections.Section) sections.ID { return s.World })
-	case Role:
-		return idSchema(func(s sections.Section) sections.ID { return s.Role })
+		return idSchema(room, Connectors(catalog).patterns(":", account)...)
 	case Provider:
 		words := []any{""}
 		for _, name := range blank(catalog).providerNames() {
@@ -237,11 +235,11 @@ func TestSchemaAgreesWithParse(t *testing.T) {
 		{"models: {large: {price: {input: -1, output: 1}}}", false},
 		{"models: {large: {price: {in: 1, out: 1}}}", false},
 		{"turns: {idle: 1m30s, timeout: '${env:X:-5m}', direct: '${env:X:-queue}'}", true},
-		{"owner: ['telegram:1', '${env:X:-discord:2}', 'telegram:${env:N:-3}']", true},
+		{"people: {owners: ['telegram:1', '${env:X:-discord:2}', 'telegram:${env:N:-3}']}", true},
 		{"connectors: {discord: {enabled: false, token: a.b.c}}", true},
-		{"access: {overrides: [{rooms: ['telegram:-1'], group: off}, {worlds: ['discord:1'], tools: [ROLL], group: auto}]}", true},
-		{"access: {allow: {roles: ['discord:1'], worlds: ['discord:${env:N:-3}']}}", true},
-		{"access: {allow: {roles: ['telegram:1']}}", false},
+		{"access: {overrides: [{rooms: ['telegram:-1'], group: off}, {rooms: ['discord:server:1'], tools: [ROLL], group: auto}]}", true},
+		{"people: {allowed: ['discord:role:1', 'discord:role:${env:N:-3}']}", true},
+		{"people: {allowed: ['telegram:role:1']}", false},
 		{"access: {overrides: [{rooms: ['telegram:-1'], grup: off}]}", false},
 		{"access: {overrides: [{rooms: ['telegram:-1'], group: never}]}", false},
 		{"access: {rooms: ['here']}", false},
@@ -256,9 +254,9 @@ func TestSchemaAgreesWithParse(t *testing.T) {
 		{"turns: {idle: 30}", false},
 		{"turns: {idle: long}", false},
 		{"turns: {direct: later}", false},
-		{"owner: [123456789]", false},
-		{"owner: ['123456789']", false},
-		{"owner: telegram:1", false},
+		{"people: {owners: [123456789]}", false},
+		{"people: {owners: ['123456789']}", false},
+		{"people: {owners: telegram:1}", false},
 		{"log: text", false},
 		{"agent: {name: 3}", false},
 	}

@@ -153,14 +153,6 @@ const searXNG SearchProvider = "searxng"
 // Words returns the allowed values.
 func (SearchProvider) Words() []string { return []string{"", string(searXNG), "brave", "tavily"} }
 
-// Approvals are the rules of approvals.
-type Approvals struct {
-	// Other accounts that can approve single calls, in the same form as owner.
-	Users []Account `yaml:"users"`
-	// How long an answer waits for an approval, or for the confirmation of a call that may be a quote. Meanwhile later questions are answered.
-	Timeout time.Duration `yaml:"timeout" default:"1h"`
-}
-
 // ToolUsers selects who can use tools.
 type ToolUsers string
 
@@ -222,9 +214,6 @@ func (d checker) checkTools(c *Config) {
 		d.reject("plugins.web.search.provider", "has no url", "set plugins.web.search.url to your SearXNG server")
 	case s.Provider != "" && s.Provider != searXNG && s.Key == "":
 		d.reject("plugins.web.search.provider", "has no key", "set plugins.web.search.key, or SEARCH_API_KEY")
-	}
-	if t := c.Approvals.Timeout; t < time.Second || t > 7*24*time.Hour {
-		d.reject("approvals.timeout", "is not between 1s and 168h", "set a duration, such as 1h")
 	}
 }
 

@@ -24,7 +24,8 @@ tools:
     url: https://shop.example.org/status
     secret: ${env:TOKEN}
     effect: read
-approvals: {users: ["telegram:1"], timeout: 10m}
+people: {staff: ["telegram:1"]}
+turns: {approval: 10m}
 `, map[string]string{"TOKEN": "s3cr3t", "KEY": "czNjcjN0LXMzY3IzdC1zM2NyM3QtczNjcjN0LXMzY3I="})
 	if len(c.MCP) != 3 || c.MCP[0].Env["API_TOKEN"] != "s3cr3t" || c.MCP[0].Who != ToolsAllowed || c.MCP[0].Timeout != time.Minute || c.MCP[0].Memory != 2048 || c.MCP[0].CPU != time.Hour || c.MCP[0].Tools.Read[0] != "read_file" {
 		t.Errorf("%+v", c.MCP)
@@ -39,8 +40,8 @@ approvals: {users: ["telegram:1"], timeout: 10m}
 	if h := c.Tools[0]; string(h.Parameters) != want || h.Secret != "s3cr3t" || h.Effect != ToolReads || h.Method != "POST" {
 		t.Errorf("%+v", h)
 	}
-	if c.Approvals.Timeout != 10*time.Minute || c.Approvals.Users[0] != "telegram:1" {
-		t.Errorf("%+v", c.Approvals)
+	if c.Turns.Approval != 10*time.Minute || c.People.Staff[0] != "telegram:1" {
+		t.Errorf("%+v, %+v", c.Turns, c.People)
 	}
 	if shown := fmt.Sprintf("%+v", c); strings.Contains(shown, "s3cr3t") {
 		t.Error("a secret is printed")
@@ -75,7 +76,7 @@ mcp: [{name: a, url: "http://x", oauth: {enabled: true}}]`: "is not 32 bytes",
 		`plugins: {web: {search: {provider: searxng}}}`:                                          "has no url",
 		`plugins: {web: {search: {provider: brave}}}`:                                            "has no key",
 		`plugins: {web: {search: {provider: google}}}`:                                           "is not one of these words",
-		`approvals: {timeout: 0s}`:                                                               "approvals.timeout",
+		`turns: {approval: 0s}`:                                                                  "turns.approval",
 	} {
 		_, err := Parse("config.yaml", []byte(yaml), t.TempDir(), environment(nil), platforms...)
 		if err == nil || !strings.Contains(err.Error(), want) {

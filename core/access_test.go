@@ -143,7 +143,7 @@ func (n *process) reactionTo(in chat.RoomID, friend, addressed bool) reaction {
 // A group is remembered: what people with access said without addressing the agent is part of the next prompt, with names.
 func TestGroupIsRemembered(t *testing.T) {
 	withHarness(t, func(w *harness) {
-		w.cfg.Access.People["eve"] = true
+		w.cfg.Access.Allowed.Accounts["eve"] = true
 		n := w.start()
 		n.send(w.message(group, "eve", "It rains."))
 		m := w.message(group, "ada", "Is it so?")
@@ -206,7 +206,7 @@ func TestOpenConnector(t *testing.T) {
 // A role invites where it is shown; a stop needs an invitation too.
 func TestRoles(t *testing.T) {
 	withHarness(t, func(w *harness) {
-		w.cfg.Access.Roles = map[string]bool{"fake:helper": true}
+		w.cfg.Access.Allowed.Roles = map[string]bool{"fake:helper": true}
 		n := w.start()
 		ask := func(roles ...string) chat.Accepted {
 			m := w.message(group, "bob", "Tell me")

@@ -169,7 +169,7 @@ func TestOwnerIsWhoeverWroteAllOfIt(t *testing.T) {
 	for name, authors := range map[string][]chat.EntityID{"owner alone": {"ada"}, "with another": {"bob", "ada"}, "another": {"bob"}} {
 		withHarness(t, func(w *harness) {
 			w.cfg.Turns.Group = schedule.Collect
-			w.cfg.Access.People["bob"] = true
+			w.cfg.Access.Allowed.Accounts["bob"] = true
 			w.cfg.Access.Owners = map[chat.EntityID]bool{"ada": true}
 			owner, several := make(chan bool, 3), make(chan bool, 3)
 			w.addActions(&fakeAction{name: "LOOK", do: func(_ context.Context, c *action.Call) (action.Result, error) {
@@ -207,7 +207,7 @@ func (w *harness) groupMention(author chat.EntityID, text string) chat.Message {
 func TestOffered(t *testing.T) {
 	for asker, offered := range map[chat.EntityID]bool{"ada": true, "bob": false} {
 		withHarness(t, func(w *harness) {
-			w.cfg.Access.People["bob"] = true
+			w.cfg.Access.Allowed.Accounts["bob"] = true
 			w.cfg.Access.Owners = map[chat.EntityID]bool{"ada": true}
 			a := &fakeAction{name: "SET"}
 			w.addActions(&fakeAction{name: "FIRST"})
@@ -362,12 +362,12 @@ func TestRights(t *testing.T) {
 		"another user owns": {[]chat.EntityID{"bob"}, nil, nil, nil, false, false},
 	} {
 		withHarness(t, func(w *harness) {
-			w.cfg.Access = access.Policy{Open: map[string]bool{"fake": true}, Owners: map[chat.EntityID]bool{}, People: map[chat.EntityID]bool{}, Roles: map[string]bool{"fake:friend": true}}
+			w.cfg.Access = access.Policy{Open: map[string]bool{"fake": true}, Owners: map[chat.EntityID]bool{}, Allowed: access.Members{Accounts: map[chat.EntityID]bool{}, Roles: map[string]bool{"fake:friend": true}}}
 			for _, id := range c.owners {
 				w.cfg.Access.Owners[id] = true
 			}
 			for _, id := range c.people {
-				w.cfg.Access.People[id] = true
+				w.cfg.Access.Allowed.Accounts[id] = true
 			}
 			for _, id := range c.letIn {
 				w.Must(w.Store.Approve(w.Context(), chat.Person{ID: id}))

@@ -150,7 +150,7 @@ func TestLetInEnds(t *testing.T) {
 	withAccessRequest(t, func(w *harness, n *process, _ string, q chat.Question) {
 		n.shutdown()
 		w.cfg.Access.Owners = map[chat.EntityID]bool{"ada": true}
-		w.cfg.Access.People["olga"] = true
+		w.cfg.Access.Allowed.Accounts["olga"] = true
 		n = w.start()
 		if _, said := w.waitAnswer(n.deliver(chat.Choice(pressed(q, 0).by("olga")))); !strings.Contains(said, "not yours") {
 			w.Errorf(`who owned it reads %q; want it to contain "not yours"`, said)

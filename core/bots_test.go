@@ -49,7 +49,7 @@ func TestTwoGatewaysInOneRoom(t *testing.T) {
 		w.Must(err)
 		defer store.Close()
 		w.cfg.Access.Bots = access.BotsMention
-		w.cfg.Access.People = map[chat.EntityID]bool{"ada": true, "other": true, agent: true}
+		w.cfg.Access.Allowed.Accounts = map[chat.EntityID]bool{"ada": true, "other": true, agent: true}
 		toOther, back := &botRelay{from: agent}, &botRelay{from: "other"}
 		theirs := w.cfg
 		theirs.Agent, theirs.Owner = chat.Agent{ID: "other", Name: "Other"}, "other"
@@ -104,7 +104,7 @@ func TestWhichBotsAreAnswered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			withHarness(t, func(w *harness) {
 				w.listenToGroup()
-				w.cfg.Access.Bots, w.cfg.Access.People["robot"] = c.bots, true
+				w.cfg.Access.Bots, w.cfg.Access.Allowed.Accounts["robot"] = c.bots, true
 				n := w.start()
 				m := w.message(c.in, c.author, "Agent, hello")
 				m.Bot, m.Addressed = true, c.meant
@@ -128,7 +128,7 @@ func TestNoFailuresForBots(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			withHarness(t, func(w *harness) {
-				w.cfg.Access.Bots, w.cfg.Access.People["robot"] = access.BotsMention, true
+				w.cfg.Access.Bots, w.cfg.Access.Allowed.Accounts["robot"] = access.BotsMention, true
 				n := w.start()
 				for author, told := range map[chat.EntityID]bool{"robot": false, "ada": true} {
 					w.model.queue(script)

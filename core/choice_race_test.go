@@ -39,7 +39,7 @@ func TestTwoPressesAtOnce(t *testing.T) {
 			withHarness(t, func(w *harness) {
 				h := &chooser{says: "Done."}
 				w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "test", ChoiceHandlers: []action.ChoiceHandler{h}})
-				w.cfg.Access.People["bob"] = true
+				w.cfg.Access.Allowed.Accounts["bob"] = true
 				n := w.start()
 				w.waitAnswer(n.sendText("A"))
 				acc := n.sendNotice(chat.Notice{To: chat.Address{Room: room}, Text: "Well?", Ask: &chat.Question{

@@ -39,7 +39,7 @@ func withQuestion(t *testing.T, play func(w *harness, n *process, c *chooser, q 
 	withHarness(t, func(w *harness) {
 		c := &chooser{says: "Let in."}
 		w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "test", ChoiceHandlers: []action.ChoiceHandler{c}})
-		w.cfg.Access.People["bob"] = true
+		w.cfg.Access.Allowed.Accounts["bob"] = true
 		n := w.start()
 		w.waitAnswer(n.sendText("A"))
 		acc := n.sendNotice(chat.Notice{To: chat.Address{Room: room}, Text: "Let Eve in?", Ask: &chat.Question{
@@ -107,7 +107,7 @@ func TestChoiceFailsClosed(t *testing.T) {
 		"after a stop":        {func(w *harness, n *process, _ chat.Question) { n.sendText("/stop") }, nil, "This question has closed.", true},
 		"after it was clear":  {func(w *harness, n *process, _ chat.Question) { n.deliver(chat.Cleared{Room: room}); w.accepted = nil }, nil, "This question has closed.", true},
 		"where it is no more": {func(_ *harness, n *process, _ chat.Question) { n.deliver(chat.Left{Room: room}) }, nil, "This question has closed.", false},
-		"not invited any more": {func(w *harness, _ *process, _ chat.Question) { delete(w.cfg.Access.People, "ada") }, nil,
+		"not invited any more": {func(w *harness, _ *process, _ chat.Question) { delete(w.cfg.Access.Allowed.Accounts, "ada") }, nil,
 			"I only talk to people my owner has approved.", false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -344,7 +344,7 @@ func TestRoleChooses(t *testing.T) {
 	}{"with the role": {[]string{"friend"}, "You said: Rita: Sencha"}, "without it": {nil, ""}} {
 		t.Run(name, func(t *testing.T) {
 			withHarness(t, func(w *harness) {
-				w.cfg.Access.Roles = map[string]bool{"fake:friend": true}
+				w.cfg.Access.Allowed.Roles = map[string]bool{"fake:friend": true}
 				var allowed []bool
 				w.addActions(&fakeAction{name: "ASK", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
 					allowed = append(allowed, c.Turn.Allowed)
@@ -381,7 +381,7 @@ func TestRoleChooses(t *testing.T) {
 func TestRoleAmongOthers(t *testing.T) {
 	for _, last := range []chat.EntityID{"rita", "gus"} {
 		withHarness(t, func(w *harness) {
-			w.cfg.Access.Roles, w.cfg.Access.Guests = map[string]bool{"fake:friend": true}, access.RoomSet{Chats: map[string]bool{"fake:here": true}}
+			w.cfg.Access.Allowed.Roles, w.cfg.Access.Guests = map[string]bool{"fake:friend": true}, access.RoomSet{Chats: map[string]bool{"fake:here": true}}
 			w.cfg.Turns.Group = schedule.Collect
 			var seen action.TurnContext
 			w.addActions(&fakeAction{name: "LOOK", do: func(_ context.Context, c *action.Call) (action.Result, error) {

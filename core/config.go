@@ -10,7 +10,6 @@ import (
 	"parley/core/action"
 	"parley/core/attachment"
 	"parley/core/chat"
-	"parley/core/consent"
 	"parley/core/event"
 	"parley/core/generate"
 	"parley/core/llm"
@@ -47,13 +46,12 @@ type Config struct {
 	// Generation defines how the model generates answers; zero is natively, in at most 6 rounds.
 	Generation generate.Config
 	Access     access.Policy
-	Approval   consent.Policy // the calls of actions that a person must approve first
+	Approval   time.Duration // how long a run waits for the approval of a call; 0 is an hour
 	Recall     prompt.Recall
-	Retention  schedule.Retention     // zero keeps messages
-	Parallel   int                    // the maximum number of concurrent answers for one person; 0 is no limit
-	Total      int                    // the same for all persons; 0 is no limit
-	Spenders   map[chat.EntityID]bool // users who can let answers exceed a soft limit, besides the owners
-	Meter      *quota.Meter           // counts messages and the cost of models, and enforces limits; nil for no limits
+	Retention  schedule.Retention // zero keeps messages
+	Parallel   int                // the maximum number of concurrent answers for one person; 0 is no limit
+	Total      int                // the same for all persons; 0 is no limit
+	Meter      *quota.Meter       // counts messages and the cost of models, and enforces limits; nil for no limits
 	// Pseudonym returns the opaque id of a user for agents. It is always the same. Nil: agents get none.
 	Pseudonym func(ctx context.Context, user chat.EntityID) (string, error)
 	Grace     time.Duration // how long runs may continue after the shutdown has begun, before they are canceled

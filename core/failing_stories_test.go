@@ -238,7 +238,7 @@ func playFailing(t *testing.T, story func(*narrator), double *failingStore, want
 		w.cfg.Store = s.double.wrap(w.cfg.Store)
 		w.cfg.Access.Direct = access.DirectPairing
 		w.cfg.Access.Owners = map[chat.EntityID]bool{"olga": true}
-		w.cfg.Access.Bots, w.cfg.Access.People["robot"] = access.BotsMention, true
+		w.cfg.Access.Bots, w.cfg.Access.Allowed.Accounts["robot"] = access.BotsMention, true
 		do := &fakeAction{name: "WRITE", effect: action.Writes, do: func(_ context.Context, c *action.Call) (action.Result, error) {
 			c.Update("Under way.")
 			return action.Result{Text: "done"}, nil

@@ -255,7 +255,7 @@ func TestAnotherAnswer(t *testing.T) {
 // IN-12: what no user answers, or no user knows, starts no run when it is edited.
 func TestEditOfRemarks(t *testing.T) {
 	withHarness(t, func(w *harness) {
-		w.cfg.Access.People["bot"] = true
+		w.cfg.Access.Allowed.Accounts["bot"] = true
 		n := w.start()
 		unknown := w.message(room, "ada", "A")
 		n.deliver(chat.Edited{Message: chat.Message{Memory: unknown.Memory}})

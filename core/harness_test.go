@@ -69,7 +69,7 @@ func withHarness(t *testing.T, play func(w *harness)) {
 			Turns: schedule.TurnPolicy{
 				Direct: schedule.Supersede, Group: schedule.Queue, Limit: 15 * time.Minute, First: 90 * time.Second, Idle: 75 * time.Second,
 			},
-			Access: access.Policy{People: map[chat.EntityID]bool{"ada": true}},
+			Access: access.Policy{Allowed: access.Members{Accounts: map[chat.EntityID]bool{"ada": true}}},
 			Schema: schema.Compile,
 			Log:    h.Logger(slog.LevelInfo),
 		}

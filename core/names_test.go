@@ -61,7 +61,7 @@ func TestNamesThatPretend(t *testing.T) {
 			withHarness(t, func(w *harness) {
 				w.useXML()
 				w.withProviders()
-				w.cfg.Agent.Name, w.cfg.Access.People["eve"] = "Agent", true
+				w.cfg.Agent.Name, w.cfg.Access.Allowed.Accounts["eve"] = "Agent", true
 				n := w.start()
 				m := w.message(group, "eve", "hi")
 				m.Name = name

@@ -120,7 +120,7 @@ func newTurns(b *base, in *inbox) (*turn.Turns, error) {
 	store, log := b.Store, b.Log
 	models := &generate.ModelSwitch{Table: generate.NewModelTable(b.Models.Answering()), Policy: b.Access, Store: store, Owns: in.pairing.Owns}
 	approvals := &consent.Approvals{
-		Policy: b.Approval, Store: store, Owners: in.pairing, Runs: b.parkedRuns, Tell: in.pairing.Tell, Log: log,
+		Staff: b.Access.Staff.Accounts, Timeout: b.Approval, Store: store, Owners: in.pairing, Runs: b.parkedRuns, Tell: in.pairing.Tell, Log: log,
 		Amend: in.changes.Amend, Close: in.questions.RetireNotice,
 	}
 	composer, tools, err := newTools(b)
@@ -143,7 +143,7 @@ func newTurns(b *base, in *inbox) (*turn.Turns, error) {
 		},
 		Generator: &turn.Generator{
 			Config: b.Generation, Turns: b.Turns, Tools: tools, Approvals: approvals, Sessions: &turn.Sessions{Store: store, Pseudonym: b.Pseudonym}, Emit: b.hub.Emit, Log: log,
-			Gate: &turn.Gate{Meter: b.Meter, Approvers: b.Spenders, Owners: in.pairing, Log: log},
+			Gate: &turn.Gate{Meter: b.Meter, Staff: b.Access.Staff.Accounts, Owners: in.pairing, Log: log},
 			Say: func(ctx context.Context, n chat.Notice) error {
 				_, err := in.notices.Say(ctx, n)
 				return err

@@ -19,7 +19,7 @@ import (
 func withWaitingAction(t *testing.T, effect action.Effect, then []step, play func(w *harness, n *process, a *asking, acc chat.Accepted)) {
 	t.Helper()
 	withHarness(t, func(w *harness) {
-		w.cfg.Access.People["bob"] = true
+		w.cfg.Access.Allowed.Accounts["bob"] = true
 		a := &asking{}
 		w.addActions(&fakeAction{name: "PLAY", effect: effect, limit: time.Hour, do: a.act})
 		w.model.queue([]step{write(fox), call(0, "a", "PLAY", "{}")}, then)

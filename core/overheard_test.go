@@ -65,9 +65,9 @@ func TestOverheard(t *testing.T) {
 			by("bob", nil)(w, n)
 			w.Must(w.Store.Approve(w.Context(), chat.Person{ID: "bob", Name: "Zed"}))
 		}},
-		"a role":            {allow: func(p *access.Policy) { p.Roles = map[string]bool{"fake:r": true} }, does: by("bob", func(m *chat.Message) { m.Roles = []string{"r"} }), seen: true},
+		"a role":            {allow: func(p *access.Policy) { p.Allowed.Roles = map[string]bool{"fake:r": true} }, does: by("bob", func(m *chat.Message) { m.Roles = []string{"r"} }), seen: true},
 		"an open group":     {allow: func(p *access.Policy) { p.Guests.Worlds = map[chat.WorldID]bool{"fake/world": true} }, does: by("bob", nil), seen: true},
-		"a bot with access": {allow: func(p *access.Policy) { p.People = map[chat.EntityID]bool{"ada": true, "bot": true} }, does: by("bot", func(m *chat.Message) { m.Bot = true }), seen: true},
+		"a bot with access": {allow: func(p *access.Policy) { p.Allowed.Accounts = map[chat.EntityID]bool{"ada": true, "bot": true} }, does: by("bot", func(m *chat.Message) { m.Bot = true }), seen: true},
 		"a reply": {does: func(w *harness, n *process) {
 			by("bob", nil)(w, n)
 			m := w.message(group, "ada", "See?")

@@ -257,7 +257,7 @@ func TestOfferKeepsThePlace(t *testing.T) {
 func TestOverdueAnswersAreLogged(t *testing.T) {
 	withHarness(t, func(w *harness) {
 		w.cfg.Access.Direct, w.cfg.Parallel = access.DirectOpen, 1
-		w.cfg.Access.People["bob"] = true
+		w.cfg.Access.Allowed.Accounts["bob"] = true
 		w.addActions(&fakeAction{name: "ORDER", effect: action.Writes, limit: 2 * time.Hour, do: func(ctx context.Context, c *action.Call) (action.Result, error) {
 			time.Sleep(time.Hour)
 			return action.Result{Text: "ordered"}, nil

@@ -33,7 +33,7 @@ func (g *approvedAction) Guard(*action.Call) *action.Approval {
 func (w *harness) withShop() *approvedAction {
 	g := &approvedAction{&fakeAction{name: "ORDER", effect: action.Writes}, "kind"}
 	w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "shop", Actions: []action.Action{g}})
-	w.cfg.Access.Owners, w.cfg.Access.People = map[chat.EntityID]bool{"ada": true}, map[chat.EntityID]bool{"ada": true, "bob": true}
+	w.cfg.Access.Owners, w.cfg.Access.Allowed.Accounts = map[chat.EntityID]bool{"ada": true}, map[chat.EntityID]bool{"ada": true, "bob": true}
 	return g
 }
 

@@ -60,7 +60,7 @@ func TestWhoTriggersPays(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			withHarness(t, func(w *harness) {
 				w.setLimits(quota.Limits{Person: quota.Cost{Messages: 100}}, w.Store)
-				w.cfg.Access.People["bob"] = true
+				w.cfg.Access.Allowed.Accounts["bob"] = true
 				w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "paid", ChoiceHandlers: []action.ChoiceHandler{paid{w.cfg.Models.Large}}})
 				n := w.start()
 				hello := w.message(group, "ada", "Hello")

@@ -194,7 +194,7 @@ func (p *placed) prepare() {
 	p.cfg.Access.Switch.Direct = true
 	p.listenToGroup()
 	p.cfg.Access.Direct, p.cfg.Parallel, p.cfg.Total = access.DirectOpen, 1, 1
-	p.cfg.Turns.Limit, p.cfg.Approval.Timeout = 5*time.Minute, 5*time.Minute
+	p.cfg.Turns.Limit, p.cfg.Approval = 5*time.Minute, 5*time.Minute
 	p.model.respond = p.answers
 	open := p.cfg.Open
 	p.cfg.Open = func(ctx context.Context, r chat.Run) (core.Surface, error) {

@@ -83,7 +83,7 @@ func (w *harness) acceptFromMany(texts ...string) (all []chat.Accepted) {
 	w.Helper()
 	w.model.where = func(r llm.Request) chat.RoomID { return chat.RoomID("fake/" + r.Messages[len(r.Messages)-1].Text) }
 	for _, text := range texts {
-		w.cfg.Access.People[chat.EntityID(text)] = true
+		w.cfg.Access.Allowed.Accounts[chat.EntityID(text)] = true
 		all = append(all, w.acceptOffline(chat.RoomID("fake/"+text), chat.EntityID(text), text))
 	}
 	return all
@@ -104,7 +104,7 @@ func (w *harness) timesAsked(text string) (n int) {
 func TestPoisonIsSetAside(t *testing.T) {
 	withHarness(t, func(w *harness) {
 		w.cfg.Turns.Direct = schedule.Queue
-		w.cfg.Access.People["bob"] = true
+		w.cfg.Access.Allowed.Accounts["bob"] = true
 		w.model.where = func(r llm.Request) chat.RoomID {
 			if last := r.Messages[len(r.Messages)-1].Text; last == "elsewhere" {
 				return "fake/bob"
@@ -209,7 +209,7 @@ func TestBadLuckIsNoPoison(t *testing.T) {
 // IN-18: a suspect waits, and what is new in other rooms does not wait for it; a stop ends it at once.
 func TestSuspectsPause(t *testing.T) {
 	withHarness(t, func(w *harness) {
-		w.cfg.Access.People["bob"] = true
+		w.cfg.Access.Allowed.Accounts["bob"] = true
 		accepted := w.acceptFromMany("a", "b")
 		w.crashRepeatedly(2, func(string) bool { return true })
 		w.model.mu.Lock()

@@ -164,7 +164,7 @@ func TestEndlessReading(t *testing.T) {
 // before.
 func TestWhatIsRead(t *testing.T) {
 	withReader(t, func(w *harness, r *fakeReader) {
-		w.cfg.Access.People["bob"] = true
+		w.cfg.Access.Allowed.Accounts["bob"] = true
 		n := w.start()
 		send := func(author chat.EntityID, f chat.Attachment) chat.MemoryID {
 			m := with(w.message(group, author, "Look"), f)

@@ -71,7 +71,7 @@ func TestResentMessageOnlyAttaches(t *testing.T) {
 			m := w.message(room, "ada", "/help")
 			first := n.send(m)
 			w.waitAnswer(first)
-			delete(w.cfg.Access.People, "ada")
+			delete(w.cfg.Access.Allowed.Accounts, "ada")
 			if again := n.send(m); !again.Duplicate || again.Run != first.Run {
 				w.Errorf("again: %+v", again)
 			}

@@ -38,8 +38,8 @@ func (w *harness) withSoftLimits(l quota.Limits, cheaper bool) (dear, cheap *mod
 	w.cfg.Meter = quota.NewMeter(l, w.Store, w.cfg.Log)
 	chain := []llm.Named{{Name: "dear", Model: dear, Fallback: []string{"cheap"}}, {Name: "cheap", Model: cheap}}
 	w.cfg.Models = w.cfg.Meter.Models(llm.Models{Large: dear, Chat: chain}, quota.Tariffs{Chat: map[string]quota.Tariff{"dear": tariff(2e6), "cheap": second}})
-	w.cfg.Access.Owners, w.cfg.Access.People = map[chat.EntityID]bool{"olga": true}, map[chat.EntityID]bool{"ada": true, "bob": true}
-	w.cfg.Spenders = map[chat.EntityID]bool{"ada": true}
+	w.cfg.Access.Owners, w.cfg.Access.Allowed.Accounts = map[chat.EntityID]bool{"olga": true}, map[chat.EntityID]bool{"ada": true, "bob": true}
+	w.cfg.Access.Staff.Accounts = map[chat.EntityID]bool{"ada": true}
 	return dear, cheap
 }
 

@@ -57,8 +57,8 @@ func TestModelPicker(t *testing.T) {
 func TestModelByName(t *testing.T) {
 	withHarness(t, func(w *harness) {
 		w.severalModels()
-		w.cfg.Access.People["bob"] = true
-		w.cfg.Access.Switch.Users = map[chat.EntityID]bool{"bob": true}
+		w.cfg.Access.Allowed.Accounts["bob"] = true
+		w.cfg.Access.Staff.Accounts = map[chat.EntityID]bool{"bob": true}
 		n := w.start()
 		for _, c := range []struct{ wrote, said, answers string }{
 			{"/model fast", "From now on **fast** answers in this chat.", "fast"},
@@ -138,12 +138,12 @@ func TestRemovedModel(t *testing.T) {
 func TestModelsOfRoomsAndPeople(t *testing.T) {
 	withHarness(t, func(w *harness) {
 		w.severalModels()
-		w.cfg.Access.People["bob"] = true
+		w.cfg.Access.Allowed.Accounts["bob"] = true
 		w.cfg.Access.Overrides = []access.Override{
 			{RoomSet: access.RoomSet{Chats: map[string]bool{"fake:g": true}}, Model: "fast"},
 			{Users: map[chat.EntityID]bool{"bob": true}, Model: "local"},
 		}
-		w.cfg.Access.Switch.Users = map[chat.EntityID]bool{"ada": true}
+		w.cfg.Access.Staff.Accounts = map[chat.EntityID]bool{"ada": true}
 		n := w.start()
 		ask := func(author chat.EntityID, text, want string) {
 			m := w.message(group, author, text)

@@ -183,7 +183,7 @@ func TestCardsOfOverRequestsHaveNoButtons(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			withHarness(t, func(w *harness) {
 				w.withShop()
-				w.cfg.Access.Owners["olga"], w.cfg.Access.People["olga"] = true, true
+				w.cfg.Access.Owners["olga"], w.cfg.Access.Allowed.Accounts["olga"] = true, true
 				n := w.start()
 				n.wantReply("Hi", "Hello.") // so that the owners can be reached
 				w.model.queue([]step{write("Hello.")})

@@ -49,7 +49,7 @@ func (c *chatHarness) wantHidden(secret string) {
 func TestChatPairing(t *testing.T) {
 	onEachPlatform(t, nil, func(c *chatHarness) {
 		c.shutdown()
-		c.cfg.Access.Allow.Users = nil
+		c.cfg.People.Allowed = nil
 		c.start()
 		c.Pass(10 * time.Second)
 		ownerCode := codes.FindString(c.Logged.String())

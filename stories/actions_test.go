@@ -18,7 +18,7 @@ import (
 // ownedByAda makes Ada the owner.
 func ownedByAda(c *chatHarness) {
 	c.shutdown()
-	c.cfg.Owner = []config.Account{config.Account(c.Account(connectortest.Ada))}
+	c.cfg.People.Owners = []config.Account{config.Account(c.Account(connectortest.Ada))}
 	c.start()
 	c.Pass(10 * time.Second)
 }

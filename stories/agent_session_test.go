@@ -74,7 +74,7 @@ func useAgent(c *chatHarness, edit func(*config.ChatModel)) {
 	c.shutdown()
 	c.cfg.Models.Chat = []config.ChatModel{agentModel(edit)}
 	c.cfg.Models.Large = config.Model{Provider: "http"}
-	c.cfg.Owner = []config.Account{config.Account(c.Account(connectortest.Ada))}
+	c.cfg.People.Owners = []config.Account{config.Account(c.Account(connectortest.Ada))}
 	c.start()
 	c.Pass(10 * time.Second)
 }

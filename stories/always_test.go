@@ -39,7 +39,7 @@ func TestChatBotsAllowed(t *testing.T) {
 		c.Pass(time.Minute)
 		c.wantModelCalls(0)
 		c.shutdown()
-		c.cfg.Access.Allow.Users = append(c.cfg.Access.Allow.Users, config.Account(c.Account(connectortest.Robot)))
+		c.cfg.People.Allowed = append(c.cfg.People.Allowed, config.Member(c.Account(connectortest.Robot)))
 		c.start()
 		c.Pass(10 * time.Second)
 		for n := range 5 {

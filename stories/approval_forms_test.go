@@ -81,8 +81,8 @@ func TestChatApprovalOfWebhook(t *testing.T) {
 		go func() { _ = server.Serve(l) }()
 		c.Cleanup(func() { _ = server.Close() })
 		c.shutdown()
-		c.cfg.Owner = []config.Account{config.Account(c.Account(connectortest.Ada))}
-		c.cfg.Approvals.Timeout = time.Hour
+		c.cfg.People.Owners = []config.Account{config.Account(c.Account(connectortest.Ada))}
+		c.cfg.Turns.Approval = time.Hour
 		c.cfg.Tools = []config.WebhookTool{{
 			Name: "ORDER", Description: "Order.", Parameters: `{"type":"object","properties":{"item":{"type":"string"}}}`, URL: "http://hook.test/", Method: "POST",
 			Secret: "s3cr3t-of-the-hook", Effect: "write", Who: config.ToolsAllowed, Timeout: time.Minute,

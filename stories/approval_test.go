@@ -73,8 +73,8 @@ func withShopOf(c *chatHarness, o *sdk.StreamableHTTPOptions, edit func(*config.
 	go func() { _ = web.Serve(l) }()
 	c.Cleanup(func() { close(s.over); _ = web.Close() })
 	c.shutdown()
-	c.cfg.Owner = []config.Account{config.Account(c.Account(connectortest.Ada))}
-	c.cfg.Approvals.Timeout = time.Hour
+	c.cfg.People.Owners = []config.Account{config.Account(c.Account(connectortest.Ada))}
+	c.cfg.Turns.Approval = time.Hour
 	c.cfg.MCP = []config.MCPServer{{Name: "shop", URL: "http://tools.test/", Who: config.ToolsAllowed, Timeout: time.Minute, Tools: config.MCPTools{Read: []string{"list"}}}}
 	if edit != nil {
 		edit(&c.cfg)
@@ -176,7 +176,7 @@ func TestChatApproval(t *testing.T) {
 func TestChatApprovalByOwner(t *testing.T) {
 	onEachPlatform(t, nil, func(c *chatHarness) {
 		s, w := withShop(c, func(cfg *config.Config) {
-			cfg.Access.Allow.Users = append(cfg.Access.Allow.Users, config.Account(c.Account(connectortest.Bob)))
+			cfg.People.Allowed = append(cfg.People.Allowed, config.Member(c.Account(connectortest.Bob)))
 		}), c.Platform.(buttonPlatform)
 		press := c.pressIn(w)
 		c.model.Queue(modelfake.Script{modelfake.Text("Hello.")})

@@ -124,7 +124,7 @@ func (c *chatHarness) invite(cfg *config.Config, url string) {
 	c.ada, c.group = c.Direct(connectortest.Ada), c.Group()
 	c.secrets = append(c.secrets, c.enable(cfg, c.Platform, url))
 	for _, who := range []connectortest.User{connectortest.Ada, connectortest.Bob} {
-		cfg.Access.Allow.Users = append(cfg.Access.Allow.Users, config.Account(c.Account(who)))
+		cfg.People.Allowed = append(cfg.People.Allowed, config.Member(c.Account(who)))
 	}
 }
 

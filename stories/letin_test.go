@@ -17,8 +17,8 @@ func withAccessRequest(t *testing.T, play func(c *chatHarness, w buttonPlatform)
 	t.Helper()
 	onEachPlatform(t, nil, func(c *chatHarness) {
 		c.shutdown()
-		c.cfg.Access.Allow.Users = nil
-		c.cfg.Owner = []config.Account{config.Account(c.Account(connectortest.Ada))}
+		c.cfg.People.Allowed = nil
+		c.cfg.People.Owners = []config.Account{config.Account(c.Account(connectortest.Ada))}
 		c.start()
 		c.Pass(10 * time.Second)
 		c.Say(connectortest.Ada, c.ada, "Hello")

@@ -38,7 +38,7 @@ func (c carrying) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestOwnerOnTheWebAlone(t *testing.T) {
 	var called atomic.Int64
 	withGateway(t, func(cfg *config.Config) {
-		cfg.Web.Public, cfg.Approvals.Timeout = true, time.Hour
+		cfg.Web.Public, cfg.Turns.Approval = true, time.Hour
 		cfg.Tools = []config.WebhookTool{{
 			Name: "ORDER", Description: "Order something.", URL: "http://shop.test/", Method: "POST", Effect: "write", Who: config.ToolsOwner, Timeout: time.Minute,
 			Parameters: `{"type":"object","properties":{"item":{"type":"string"}}}`,

@@ -121,7 +121,7 @@ func TestTelegramRepetitionIsUnheard(t *testing.T) {
 		c.Say(connectortest.Bob, bob, "Hi")
 		c.WaitIdle()
 		c.crash()
-		c.cfg.Owner = []config.Account{config.Account(c.Account(connectortest.Bob))}
+		c.cfg.People.Owners = []config.Account{config.Account(c.Account(connectortest.Bob))}
 		c.start()
 		c.Say(connectortest.Bob, bob, "Hello")
 		c.WaitIdle()

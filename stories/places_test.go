@@ -76,7 +76,7 @@ func TestPostInAFeed(t *testing.T) {
 func (c *chatHarness) feed(name string) (in connectortest.Room) {
 	c.Helper()
 	c.shutdown()
-	c.cfg.Owner = []config.Account{config.Account(c.Account(connectortest.Ada))}
+	c.cfg.People.Owners = []config.Account{config.Account(c.Account(connectortest.Ada))}
 	c.start()
 	switch w := c.Platform.(type) {
 	case *discordworld.Platform:

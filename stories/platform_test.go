@@ -90,7 +90,7 @@ func TestChatBots(t *testing.T) {
 	onEachPlatform(t, nil, func(c *chatHarness) {
 		c.shutdown()
 		for _, who := range []connectortest.User{connectortest.Robot, connectortest.Self} {
-			c.cfg.Access.Allow.Users = append(c.cfg.Access.Allow.Users, config.Account(c.Account(who)))
+			c.cfg.People.Allowed = append(c.cfg.People.Allowed, config.Member(c.Account(who)))
 		}
 		c.start()
 		c.Pass(10 * time.Second)

@@ -111,7 +111,7 @@ func poisonedName(c *chatHarness, text string) {
 	server := c.Platform.(*telegramworld.Platform).Fake
 	guest := server.AddUser(text[:60], "")
 	c.restartWith(func(cfg *config.Config) {
-		cfg.Access.Allow.Users = append(cfg.Access.Allow.Users, config.Account(fmt.Sprint("telegram:", guest.ID)))
+		cfg.People.Allowed = append(cfg.People.Allowed, config.Member(fmt.Sprint("telegram:", guest.ID)))
 	})
 	server.Say(telegramworld.Chat(c.group), guest, "@"+server.Bot().Username+" hello")
 }
@@ -352,7 +352,7 @@ func reads(r modelfake.Request) bool {
 
 // withPoisonedShop gives the agent of Ada's an action that reads, and one that writes.
 func withPoisonedShop(cfg *config.Config) {
-	cfg.Owner = cfg.Access.Allow.Users[:1] // Ada
+	cfg.People.Owners = []config.Account{config.Account(cfg.People.Allowed[0])} // Ada
 	for _, name := range []string{"LIST", "ORDER"} {
 		effect := config.ToolEffect("write")
 		if name == "LIST" {

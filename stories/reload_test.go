@@ -131,7 +131,7 @@ func (s *harness) page(path string) string {
 func TestReloadOfAnInvalidConfiguration(t *testing.T) {
 	onEachPlatform(t, nil, func(c *chatHarness) {
 		c.shutdown()
-		c.cfg.Owner = []config.Account{config.Account(c.Account(connectortest.Ada))}
+		c.cfg.People.Owners = []config.Account{config.Account(c.Account(connectortest.Ada))}
 		c.start()
 		c.Pass(10 * time.Second)
 		c.Say(connectortest.Ada, c.ada, "Hi") // the owner has a direct chat

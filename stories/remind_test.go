@@ -94,7 +94,7 @@ func TestReminderAndACrash(t *testing.T) {
 func TestReminders(t *testing.T) {
 	// Soon after the story begins: every simulated hour costs the test time.
 	quiet := func(cfg *config.Config) {
-		cfg.Initiative.Timezone, cfg.Initiative.QuietHours = "UTC", "22:00-23:30"
+		cfg.Timezone, cfg.Initiative.QuietHours = "UTC", "22:00-23:30"
 		time.Sleep(22*time.Hour + 10*time.Minute) // before the gateway runs, which costs nothing
 	}
 	onEachPlatform(t, quiet, func(c *chatHarness) {

@@ -240,7 +240,7 @@ func TestTelegramAnonymousAdministrator(t *testing.T) {
 				if w, err := telegramworld.New(); err != nil {
 					t.Error(err)
 				} else if allowed {
-					cfg.Access.Allow.Rooms = []config.Chat{config.Chat(telegram.Name + ":" + string(w.Group()))} // the same on each platform
+					cfg.Access.Allow = []config.Chat{config.Chat(telegram.Name + ":" + string(w.Group()))} // the same on each platform
 				}
 			}, func(c *chatHarness) {
 				w := c.Platform.(*telegramworld.Platform)

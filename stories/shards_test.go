@@ -53,7 +53,7 @@ func TestReplicaWithShardsDies(t *testing.T) {
 	}}), func(cfg *config.Config) {
 		section := configtest.Section[discord.Config](cfg.Connectors)
 		section.Token, section.APIURL = config.Secret(fake.Token()), api.URL
-		cfg.Access.Allow.Users = append(cfg.Access.Allow.Users, config.Account("discord:"+ann))
+		cfg.People.Allowed = append(cfg.People.Allowed, config.Member("discord:"+ann))
 	})
 	r.waitUntil("three replicas with one or two shards", func() bool { return slices.Equal(r.shards(), []int{1, 1, 2}) && len(fake.Shards()) == 4 })
 	asked := 0

@@ -25,7 +25,7 @@ func TestSoftLimitInChats(t *testing.T) {
 	for option, want := range []struct{ model, says string }{{modelfake.DefaultModel, fox}, {modelfake.DefaultModel + "-small", fox}, {"", "Okay, I stopped before it cost anything."}} {
 		onEachPlatform(t, withSoftLimit, func(c *chatHarness) {
 			c.shutdown()
-			c.cfg.Owner = []config.Account{config.Account(c.Account(connectortest.Ada))}
+			c.cfg.People.Owners = []config.Account{config.Account(c.Account(connectortest.Ada))}
 			c.start()
 			w := c.Platform.(buttonPlatform)
 			c.model.Queue(modelfake.Script{modelfake.Text(fox)})
@@ -73,8 +73,8 @@ func TestSoftLimitWithinAnAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			onEachPlatform(t, withSoftLimit, func(s *chatHarness) {
 				s.shutdown()
-				s.cfg.Owner = []config.Account{config.Account(s.Account(connectortest.Ada))}
-				s.cfg.Access.Allow.Users = append(s.cfg.Access.Allow.Users, config.Account(s.Account(connectortest.Bob)))
+				s.cfg.People.Owners = []config.Account{config.Account(s.Account(connectortest.Ada))}
+				s.cfg.People.Allowed = append(s.cfg.People.Allowed, config.Member(s.Account(connectortest.Bob)))
 				s.cfg.Limits.Person.SoftUSD = 12_000_000 // the first call costs less, with the second it is more
 				s.start()
 				s.serveMusic()

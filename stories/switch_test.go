@@ -18,7 +18,7 @@ func TestSwitchModel(t *testing.T) {
 		cfg.Models.Chat = []config.ChatModel{
 			{Name: "main", Provider: config.ProviderOpenAI, Model: modelfake.DefaultModel}, {Name: "fast", Provider: config.ProviderOpenAI, Model: "small-1", Parameters: config.Parameters{TopP: &half, Stop: []string{"END"}, ExtraBody: `{"verbosity":"low"}`}},
 		}
-		cfg.Models.Switch.Direct = &yes
+		cfg.Models.Switch = &yes
 	}
 	onEachPlatform(t, several, func(c *chatHarness) {
 		w := c.Platform.(buttonPlatform)

@@ -18,7 +18,7 @@ func (c *chatHarness) addSchedule(cfg *config.Config, s config.Schedule) {
 	if s.Room == "" {
 		s.Room = config.Place(c.name + ":" + string(c.group))
 	}
-	cfg.Initiative.Timezone = "UTC"
+	cfg.Timezone = "UTC"
 	cfg.Schedules = append(cfg.Schedules, s)
 }
 
@@ -166,7 +166,7 @@ func TestSchedulesInTimeZones(t *testing.T) {
 				c.addSchedule(cfg, config.Schedule{Name: "agent", Cron: "30 2 * * *", Text: "Berlin."})
 				c.addSchedule(cfg, config.Schedule{Name: "own", Cron: "30 7 * * *", Timezone: "Asia/Kolkata", Text: "Kolkata."})
 				c.addSchedule(cfg, config.Schedule{Name: "missed", Cron: "45 2 * * *", Text: "Made up for.", Missed: config.MissedOnce})
-				cfg.Initiative.Timezone = "Europe/Berlin"
+				cfg.Timezone = "Europe/Berlin"
 			})
 			for _, step := range steps {
 				before := len(connectortest.BotTexts(c, c.group))

@@ -48,7 +48,7 @@ func TestSuite(t *testing.T) {
 
 // What is wrong with the section is reported as it is for any other platform.
 func TestConfig(t *testing.T) {
-	cfg, err := load(t, "owner: ['example:ada']\naccess: {rooms: ['example:lounge']}")
+	cfg, err := load(t, "people: {owners: ['example:ada']}\naccess: {rooms: ['example:lounge']}")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,12 +59,12 @@ func TestConfig(t *testing.T) {
 		t.Errorf("Off returns:\n%s", off)
 	}
 	for yaml, want := range map[string]string{
-		"connectors:\n  example:\n    tokn: x":     "config.yaml:3:5: connectors.example.tokn: is not a known key; did you mean token?",
-		"connectors:\n  example:\n    edits: 1ms":  `config.yaml:3:12: connectors.example.edits: "1ms" is not between 100ms and 1m; set a duration, such as 1.1s`,
-		"connectors: {example: {enabled: true}}":   "has no credentials; set EXAMPLE_TOKEN, or connectors.example.token in the file",
-		"connectors: {example: {url: 'http://?'}}": "is not a plain server URL",
-		"owner: ['example:7']":                     `is not an account id; write the platform and the id in quotes`,
-		"access: {worlds: ['example:lounge']}":     "is not a server",
+		"connectors:\n  example:\n    tokn: x":       "config.yaml:3:5: connectors.example.tokn: is not a known key; did you mean token?",
+		"connectors:\n  example:\n    edits: 1ms":    `config.yaml:3:12: connectors.example.edits: "1ms" is not between 100ms and 1m; set a duration, such as 1.1s`,
+		"connectors: {example: {enabled: true}}":     "has no credentials; set EXAMPLE_TOKEN, or connectors.example.token in the file",
+		"connectors: {example: {url: 'http://?'}}":   "is not a plain server URL",
+		"people: {owners: ['example:7']}":            `is not an account id; write the platform and the id in quotes`,
+		"access: {rooms: ['example:server:lounge']}": "is not a group, a channel or a server",
 	} {
 		if _, err := load(t, yaml); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v; want %q", yaml, err, want)
@@ -88,7 +88,7 @@ func story(t *testing.T, play func(w *fakeServer, model *modelfake.Server, stop 
 		defer w.Close()
 		model := modelfake.New(modelfake.Options{Key: "sk-0123456789"})
 		defer model.Serve(listen("model.test:80"))()
-		cfg, err := load(t, "connectors: {example: {token: "+token+"}}\nowner: ['example:ada']\n"+
+		cfg, err := load(t, "connectors: {example: {token: "+token+"}}\npeople: {owners: ['example:ada']}\n"+
 			"providers: {openai: {base_url: 'http://model.test/v1', api_key: sk-0123456789}}\nmodels: {large: {model: "+modelfake.DefaultModel+"}}\n"+
 			"store: sqlite:"+sqlitetest.Path(t))
 		if err != nil {

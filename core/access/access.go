@@ -5,6 +5,7 @@ package access
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"parley/core/chat"
 )
@@ -19,13 +20,15 @@ type Policy struct {
 	// Operator is the account of the person who runs the gateway on its machine: an owner in addition to the others. It
 	// has no direct chat for questions.
 	Operator chat.EntityID
-	// The allowed users are in People. Roles allows the members of platform roles, as "connector:id" with the platform's
-	// own id, and Guests allows all authors in some rooms. All of them are answered wherever the agent listens.
-	People map[chat.EntityID]bool
-	Roles  map[string]bool
-	Guests RoomSet
-	Direct DirectAccess
-	Group  GroupAccess
+	// Staff approves calls of actions, lets answers exceed soft limits, blocks users and chooses models. Staff and the Allowed users are
+	// answered wherever the agent listens, and so are all authors in the rooms of Guests.
+	Staff   Members
+	Allowed Members
+	Guests  RoomSet
+	// Blocked users are never answered, and nothing of them is stored. The store lists more of them.
+	Blocked Members
+	Direct  DirectAccess
+	Group   GroupAccess
 	// Listen contains the rooms where the agent listens, in addition to direct chats. Empty means everywhere.
 	Listen RoomSet
 	// Always and Sources list group messages that are answered without being addressed to the agent: all messages in
@@ -103,7 +106,7 @@ func (a Policy) Decide(r chat.Room, author chat.EntityID, roles []string) Decisi
 		return Yes
 	case a.Off(r):
 		return No
-	case r.Kind.Private() && a.Direct == DirectOpen, a.Owners[author], a.People[author], a.Guests.hold(r):
+	case r.Kind.Private() && a.Direct == DirectOpen, a.Owners[author], a.Known(author), a.Guests.hold(r):
 		return Yes
 	}
 	if a.HasRole(r, roles) {
@@ -112,9 +115,31 @@ func (a Policy) Decide(r chat.Room, author chat.EntityID, roles []string) Decisi
 	return Maybe
 }
 
-// HasRole reports whether one of an author's roles in r is listed.
+// Blocks reports whether author is blocked, by account or by one of their roles.
+func (a Policy) Blocks(author chat.EntityID, roles []string) bool {
+	connector, _, _ := strings.Cut(string(author), "/")
+	return a.Blocked.Accounts[author] || a.Blocked.hasRole(chat.Room{Connector: connector}, roles)
+}
+
+// Known reports whether author is listed as staff or allowed, by account.
+func (a Policy) Known(author chat.EntityID) bool {
+	return a.Staff.Accounts[author] || a.Allowed.Accounts[author]
+}
+
+// HasRole reports whether one of an author's roles in r gives access.
 func (a Policy) HasRole(r chat.Room, roles []string) bool {
-	return slices.ContainsFunc(roles, func(role string) bool { return a.Roles[r.Connector+":"+role] })
+	return a.Allowed.hasRole(r, roles) || a.Staff.hasRole(r, roles)
+}
+
+// Members are accounts, and platform roles as "connector:id" with the platform's own id.
+type Members struct {
+	Accounts map[chat.EntityID]bool
+	Roles    map[string]bool
+}
+
+// hasRole reports whether one of the roles of an account in r is listed.
+func (m Members) hasRole(r chat.Room, roles []string) bool {
+	return slices.ContainsFunc(roles, func(role string) bool { return m.Roles[r.Connector+":"+role] })
 }
 
 // ModelFor returns the name of the model that the overrides assign to author in r: their own, else that of the room.
@@ -191,17 +216,16 @@ const (
 	GroupOff         GroupAccess = "off"          // none
 )
 
-// SwitchPolicy defines the users who can choose the model that answers in a room, besides the owner. The zero value
+// SwitchPolicy defines the users who can choose the model that answers in a room, besides owners and staff. The zero value
 // allows no user.
 type SwitchPolicy struct {
-	Users      map[chat.EntityID]bool // in every room where they give commands
-	Direct     bool                   // every user, in direct chats
-	Connectors map[string]bool        // every user, in direct chats of these connectors
+	Direct     bool            // every user, in direct chats
+	Connectors map[string]bool // every user, in direct chats of these connectors
 }
 
-// Allows reports whether author can choose the model of r.
-func (p SwitchPolicy) Allows(r chat.Room, author chat.EntityID) bool {
-	return p.Users[author] || r.Kind.Private() && (p.Direct || p.Connectors[r.Connector])
+// Allows reports whether everyone can choose the model of r.
+func (p SwitchPolicy) Allows(r chat.Room) bool {
+	return r.Kind.Private() && (p.Direct || p.Connectors[r.Connector])
 }
 
 // Decision is the outcome of an access check for a message.

@@ -20,15 +20,6 @@ import (
 // Handler is the name of the handler of choices that approvers make in their direct chats. It is stored with questions.
 const Handler = "approve call"
 
-// Policy defines who may approve, and for how long.
-type Policy struct {
-	Users   map[chat.EntityID]bool // may approve single calls, in addition to the owners
-	Timeout time.Duration          // how long a run waits; 0 is an hour
-}
-
-// Waits returns how long a run waits for a decision.
-func (p Policy) Waits() time.Duration { return cmp.Or(p.Timeout, defaultTimeout) }
-
 // Owners finds the owners of the agent: see [access.Pairing].
 type Owners interface {
 	// Owns reports whether an account owns the agent. It fails with the error of the store.
@@ -57,10 +48,11 @@ type Runs interface {
 // The fields are set before use. Approvals is safe for concurrent use, also by several processes with one store: the store makes each
 // decision once.
 type Approvals struct {
-	Policy
-	Store  storage.Approvals
-	Owners Owners
-	Runs   Runs
+	Staff   map[chat.EntityID]bool // may approve single calls, in addition to the owners
+	Timeout time.Duration          // how long a run waits; 0 is an hour
+	Store   storage.Approvals
+	Owners  Owners
+	Runs    Runs
 	// Tell sends a notice, which can hold a question.
 	Tell func(ctx context.Context, n chat.Notice) error
 	// Amend changes the text of the notice with key in room to the result of add, if there is such a notice and add returns true. below reports
@@ -70,6 +62,9 @@ type Approvals struct {
 	Close func(ctx context.Context, room chat.RoomID, key string) error
 	Log   *slog.Logger
 }
+
+// Waits returns how long a run waits for a decision.
+func (ap *Approvals) Waits() time.Duration { return cmp.Or(ap.Timeout, defaultTimeout) }
 
 // The options, in their order.
 const (
@@ -269,7 +264,7 @@ func (ap *Approvals) approver(ctx context.Context, s action.TurnContext) (bool, 
 
 // mayApprove reports whether an account may approve single calls. It fails with the error of the store.
 func (ap *Approvals) mayApprove(ctx context.Context, id chat.EntityID) (bool, error) {
-	if ap.Users[id] {
+	if ap.Staff[id] {
 		return true, nil
 	}
 	return ap.Owners.Owns(ctx, id)
@@ -319,7 +314,7 @@ func (ap *Approvals) approvers(asker chat.EntityID, owners map[chat.EntityID]cha
 		who[id] = true
 	}
 	if !all { // options for owners are offered to owners alone
-		maps.Copy(who, ap.Users)
+		maps.Copy(who, ap.Staff)
 	}
 	return slices.Sorted(maps.Keys(who))
 }

@@ -200,7 +200,7 @@ func TestAskedElsewhere(t *testing.T) {
 // kind and with the rights of who gave it.
 func TestStanding(t *testing.T) {
 	d := newApprovals()
-	d.Users = map[chat.EntityID]bool{"ada": true}
+	d.Staff = map[chat.EntityID]bool{"ada": true}
 	for _, c := range []struct {
 		who    chat.EntityID
 		effect action.Effect

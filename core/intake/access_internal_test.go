@@ -27,7 +27,7 @@ func TestEveryWordOfAccess(t *testing.T) {
 	for _, d := range []access.DirectAccess{"", access.DirectOpen, access.DirectAllowlist, access.DirectPairing, access.DirectOff} {
 		for _, g := range []access.GroupAccess{"", access.GroupMentionOnly, access.GroupAmbient, access.GroupOff} {
 			for _, listen := range []string{"", "a:1", "a:9", "b:1"} {
-				ad := &Admission{Policy: access.Policy{Direct: d, Group: g, People: map[chat.EntityID]bool{"ada": true}}}
+				ad := &Admission{Policy: access.Policy{Direct: d, Group: g, Allowed: access.Members{Accounts: map[chat.EntityID]bool{"ada": true}}}}
 				if listen != "" {
 					ad.Policy.Listen.Chats = map[string]bool{listen: true}
 				}

@@ -36,6 +36,9 @@ type Intake struct {
 
 // Process stores in. It has the results and errors of [parley/core.Runtime.ProcessMessage], also for repetitions.
 func (t *Intake) Process(ctx context.Context, in chat.Inbound) (chat.Accepted, error) {
+	if author, roles := sender(in); t.Admission.Policy.Blocks(author, roles) {
+		return chat.Accepted{}, nil
+	}
 	switch in := text.CleanAll(in).(type) {
 	case chat.Message:
 		return t.accept(ctx, in)
@@ -60,6 +63,23 @@ func (t *Intake) Process(ctx context.Context, in chat.Inbound) (chat.Accepted, e
 	default:
 		return chat.Accepted{}, fmt.Errorf("unknown inbound %T", in)
 	}
+}
+
+// sender returns the author of an event and their roles, as far as the platform has sent them.
+func sender(in chat.Inbound) (author chat.EntityID, roles []string) {
+	switch in := in.(type) {
+	case chat.Message:
+		return in.Author, in.Roles
+	case chat.Choice:
+		return in.Author, in.Roles
+	case chat.Command:
+		return in.Author, in.Roles
+	case chat.Edited:
+		return in.Author, in.Roles
+	case chat.Reaction:
+		return in.Author, nil
+	}
+	return "", nil
 }
 
 // Known reports whether the message id was accepted before. It costs one read, and fails with the error of the store.

@@ -31,10 +31,10 @@ var errDeclined = errors.New("the answer costs too much")
 // Rights are checked in two steps. When the question is asked, they decide which options it has and who can choose. After the choice, up to
 // an hour later, they are checked again: an approver who was removed meanwhile can't let the answer continue.
 type Gate struct {
-	Meter     *quota.Meter
-	Approvers map[chat.EntityID]bool // users who can let answers continue, besides the owners
-	Owners    consent.Owners
-	Log       *slog.Logger
+	Meter  *quota.Meter
+	Staff  map[chat.EntityID]bool // users who can let answers continue, besides the owners
+	Owners consent.Owners
+	Log    *slog.Logger
 }
 
 // costlyAnswer is an answer that is being written. It belongs to one goroutine.
@@ -208,7 +208,7 @@ func (g *Gate) question(ctx context.Context, a *costlyAnswer, req llm.Request, c
 		for id := range owners {
 			who[id] = true
 		}
-		maps.Copy(who, g.Approvers)
+		maps.Copy(who, g.Staff)
 	}
 	q.For = slices.Sorted(maps.Keys(who))
 	return q, nil
@@ -218,7 +218,7 @@ func (g *Gate) mayApprove(ctx context.Context, id chat.EntityID) (bool, error) {
 	if id == "" {
 		return false, nil
 	}
-	if g.Approvers[id] {
+	if g.Staff[id] {
 		return true, nil
 	}
 	return g.Owners.Owns(ctx, id)

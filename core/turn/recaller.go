@@ -83,7 +83,7 @@ func (rc *Recaller) rights(ctx context.Context, run *chat.Run, author chat.Entit
 			return err
 		}
 	}
-	if s.Allowed && !s.Owner && !rc.Access.People[author] && run.Address.AuthorizedByRole != author {
+	if s.Allowed && !s.Owner && !rc.Access.Known(author) && run.Address.AuthorizedByRole != author {
 		_, err = rc.Store.Person(ctx, author)
 		s.Allowed = err == nil
 	}

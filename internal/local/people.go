@@ -76,7 +76,7 @@ func OwnerCode(ctx context.Context, cfg config.Config) (string, error) {
 // be reached.
 func ListPeople(ctx context.Context, cfg config.Config) (People, error) {
 	reply, err := pair.run(ctx, cfg, pairRequest{})
-	if len(cfg.Owner) > 0 {
+	if len(cfg.People.Owners) > 0 {
 		reply.People.OwnerCode = "" // it was made before the configuration named an owner, and has no effect now
 	}
 	return reply.People, err

@@ -15,15 +15,15 @@ import (
 func Access(cfg config.Config) access.Policy {
 	c := cfg.Access
 	a := access.Policy{
-		Open: map[string]bool{web.Name: true}, Owners: set(cfg.Owner, Entity), Operator: web.Owner,
-		People: set(c.Allow.Users, Entity), Roles: set(c.Allow.Roles, asWritten), Guests: places(c.Allow.Rooms, c.Allow.Worlds),
-		Direct: access.DirectAccess(c.Direct), Group: access.GroupAccess(c.Group), Listen: places(c.Rooms, c.Worlds),
-		Always: places(c.Always.Rooms, nil), Sources: set(c.Always.Sources, asWritten), Bots: access.BotAccess(c.Bots),
+		Open: map[string]bool{web.Name: true}, Owners: set(cfg.People.Owners, Entity), Operator: web.Owner,
+		Staff: members(cfg.People.Staff), Allowed: members(cfg.People.Allowed), Blocked: members(cfg.People.Blocked), Guests: places(c.Allow),
+		Direct: access.DirectAccess(c.Direct), Group: access.GroupAccess(c.Group), Listen: places(c.Rooms),
+		Always: places(c.Always.Rooms), Sources: set(c.Always.Sources, asWritten), Bots: access.BotAccess(c.Bots),
 	}
 	direct, page := cfg.SwitchDirect()
-	a.Switch = access.SwitchPolicy{Users: set(cfg.Models.Switch.Users, Entity), Direct: direct, Connectors: map[string]bool{web.Name: page}}
+	a.Switch = access.SwitchPolicy{Direct: direct, Connectors: map[string]bool{web.Name: page}}
 	for _, o := range c.Overrides {
-		override := access.Override{RoomSet: places(o.Rooms, o.Worlds), System: o.System, Tools: o.Tools, Model: o.Model, Users: set(o.Users, Entity)}
+		override := access.Override{RoomSet: places(o.Rooms), System: o.System, Tools: o.Tools, Model: o.Model, Users: set(o.Users, Entity)}
 		if o.Group != nil {
 			override.Group = access.GroupAccess(*o.Group)
 		}
@@ -34,11 +34,29 @@ func Access(cfg config.Config) access.Policy {
 
 // places returns a set of rooms and worlds. Ids of chats are compared as they are written, because connectors give them
 // so; those of worlds have the form of the runtime.
-func places(rooms []config.Chat, worlds []config.World) access.RoomSet {
-	return access.RoomSet{
-		Chats:  set(rooms, asWritten),
-		Worlds: set(worlds, func(id string) chat.WorldID { return chat.WorldID(slashed(id)) }),
+func places(rooms []config.Chat) access.RoomSet {
+	all := access.RoomSet{Chats: map[string]bool{}, Worlds: map[chat.WorldID]bool{}}
+	for _, r := range rooms {
+		if id, ok := r.Server(); ok {
+			all.Worlds[chat.WorldID(slashed(id))] = true
+		} else {
+			all.Chats[string(r)] = true
+		}
 	}
+	return all
+}
+
+// members returns a set of accounts and roles.
+func members(list []config.Member) access.Members {
+	all := access.Members{Accounts: map[chat.EntityID]bool{}, Roles: map[string]bool{}}
+	for _, m := range list {
+		if id, ok := m.Role(); ok {
+			all.Roles[id] = true
+		} else {
+			all.Accounts[Entity(string(m))] = true
+		}
+	}
+	return all
 }
 
 // set returns the set of the elements of a list.
@@ -58,12 +76,9 @@ func Entity(account string) chat.EntityID { return chat.EntityID(slashed(account
 // slashed turns "platform:id" into "platform/id", the form of ids in the runtime.
 func slashed(id string) string { return strings.Replace(id, ":", "/", 1) }
 
-// Spenders returns who may let answers go beyond a soft limit of money.
-func Spenders(cfg config.Config) map[chat.EntityID]bool { return set(cfg.Limits.Approvers, Entity) }
-
 // DayLimits returns the costs allowed per day.
 func DayLimits(cfg config.Config) quota.Limits {
 	person, room, total := cfg.DayLimits()
 	return quota.Limits{Person: quota.Cost(person), Room: quota.Cost(room), Total: quota.Cost(total),
-		Soft: quota.Soft{Person: cfg.Limits.Person.SoftUSD, Room: cfg.Limits.Room.SoftUSD, Total: cfg.Limits.Total.SoftUSD}, Zone: cfg.Limits.Zone()}
+		Soft: quota.Soft{Person: cfg.Limits.Person.SoftUSD, Room: cfg.Limits.Room.SoftUSD, Total: cfg.Limits.Total.SoftUSD}, Zone: cfg.Zone()}
 }

@@ -9,7 +9,6 @@ import (
 	"parley/config"
 	"parley/core/action"
 	"parley/core/chat"
-	"parley/core/consent"
 	"parley/core/prompt"
 )
 
@@ -53,14 +52,9 @@ func InPlace(cfg config.Config, err error) error {
 	return err
 }
 
-// Approval returns who can approve calls.
-func Approval(cfg config.Config) consent.Policy {
-	return consent.Policy{Users: set(cfg.Approvals.Users, Entity), Timeout: cfg.Approvals.Timeout}
-}
-
 // Users returns a function that reports whether a tool can be used in a turn: in these rooms, and by these users.
 func Users(who config.ToolUsers, rooms []config.Chat) func(action.TurnContext) bool {
-	where := places(rooms, nil)
+	where := places(rooms)
 	return func(s action.TurnContext) bool {
 		switch {
 		case !where.Includes(s.Room):

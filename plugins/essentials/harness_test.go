@@ -63,7 +63,7 @@ func withHarnessAnd(t *testing.T, d Deps, play func(w *harness)) {
 			Models: llm.Models{Large: w.model, ImageGenerator: w.paint}, Plugins: []action.Plugin{New(d)}, Schema: schema.Compile,
 			Open:   func(context.Context, chat.Run) (core.Surface, error) { return nil, nil },
 			Turns:  schedule.TurnPolicy{Direct: schedule.Queue, Group: schedule.Queue, Limit: time.Hour, First: time.Minute, Idle: time.Minute},
-			Access: access.Policy{Owners: map[chat.EntityID]bool{"ada": true}, People: map[chat.EntityID]bool{"bob": true}, Guests: access.RoomSet{Worlds: map[chat.WorldID]bool{"fake/house": true}}},
+			Access: access.Policy{Owners: map[chat.EntityID]bool{"ada": true}, Allowed: access.Members{Accounts: map[chat.EntityID]bool{"bob": true}}, Guests: access.RoomSet{Worlds: map[chat.WorldID]bool{"fake/house": true}}},
 			Log:    slog.New(slog.DiscardHandler),
 		})
 		w.must(err)

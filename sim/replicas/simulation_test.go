@@ -153,7 +153,7 @@ func (w *simulation) start(slot int) {
 		},
 		Plugins: []action.Plugin{{Name: "test", Actions: []action.Action{writes{p}}}},
 		Turns:   schedule.TurnPolicy{Direct: w.policy, Group: schedule.Queue, Limit: 15 * time.Minute, First: 90 * time.Second, Idle: 75 * time.Second},
-		Access:  access.Policy{People: map[chat.EntityID]bool{"ada": true}},
+		Access:  access.Policy{Allowed: access.Members{Accounts: map[chat.EntityID]bool{"ada": true}}},
 		Schema:  schema.Compile, Grace: 3 * time.Second, Log: w.logger(p), Jitter: p.jitter,
 	})
 	require.NoError(w, err)

@@ -128,7 +128,7 @@ func (w *environment) configure(discordAt, modelAt string) error {
 	text := fmt.Sprintf(`agent: {summaries: false}
 providers: {openai: {base_url: "http://%s/v1"}}
 models: {large: {model: %s}}
-access: {allow: {users: ["%s"]}}
+people: {allowed: ["%s"]}
 web: {listen: "%s", origins: ["%s"], limits: {messages_per_minute: 0, conversations_per_hour: 0, open_requests: 0}}
 connectors:
   discord: {token: "%s", api_url: "http://%s"}
