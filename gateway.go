@@ -26,6 +26,7 @@ import (
 	"parley/connectors/web/identity"
 	"parley/core"
 	"parley/core/chat"
+	"parley/core/event"
 	"parley/core/storage"
 	"parley/internal/local"
 	"parley/internal/settings"
@@ -192,6 +193,9 @@ func accounts(a config.Accounts) (*identity.Site, error) {
 func (g *Gateway) webOptions(e *edition) web.Options {
 	c, reader := e.cfg.Web, g.reader(e)
 	return web.Options{
+		Rated: func(answer chat.Memory, by chat.EntityID, rating, reason string) {
+			g.runtime.Emit(event.FeedbackReceived{Message: answer, Author: by, Rating: rating, Reason: reason})
+		},
 		Site: e.site, RequireIdentity: c.RequireIdentity, ClaimUntil: c.ClaimTime(),
 		Reasoning: c.Reasoning || !c.Public, Public: c.Public, Agent: settings.Agent(e.cfg), Answers: g.runtime, Store: g.backends.store, Origins: append(c.TLS.Origins(), c.Origins...),
 		Proxies: c.TrustedProxies, Limits: web.Limits(c.Limits), Ready: g.backends.ready,

@@ -43,6 +43,14 @@ func (rooms) Room(_ context.Context, id chat.RoomID) (chat.Room, error) {
 	return chat.Room{ID: id, Kind: chat.API, Connector: web.Name}, nil
 }
 
+func (rooms) NotesAbout(context.Context, chat.EntityID, chat.NoteKind, bool, int) ([]chat.RoomNote, error) {
+	return nil, nil
+}
+
+func (rooms) Mark(context.Context, chat.RoomID, chat.MemoryID) (chat.Accepted, error) {
+	return chat.Accepted{}, nil
+}
+
 func (rooms) SaveRoom(context.Context, chat.Room) error { return nil }
 
 func (rooms) Recent(context.Context, chat.RoomID, chat.MemoryKind, chat.ResponseID, int) ([]chat.Memory, error) {

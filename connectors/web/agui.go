@@ -90,7 +90,7 @@ func (a aguiAPI) join(x *exchange) (in agui.Request, t target, ok bool) {
 		fail(x.rw, http.StatusBadRequest, sentence(err))
 		return in, t, false
 	}
-	if no := x.load(threadID(in.ThreadID)); no != nil && no.status != http.StatusNotFound {
+	if no := x.load(threadID(in.ThreadID), door{x.web}.conversation); no != nil && no.status != http.StatusNotFound {
 		no.reply(x.rw)
 		return in, t, false
 	}

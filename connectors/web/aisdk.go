@@ -83,7 +83,7 @@ func (a aisdkAPI) resume(rw http.ResponseWriter, r *http.Request) {
 	var t target
 	var no *refusal
 	apart(func() {
-		if no = x.load(aisdkID(r.PathValue("id"))); no == nil {
+		if no = x.load(aisdkID(r.PathValue("id")), door{x.web}.conversation); no == nil {
 			t.run = x.current()
 		}
 	})
@@ -103,7 +103,7 @@ func (a aisdkAPI) resume(rw http.ResponseWriter, r *http.Request) {
 // among them: the client resumes it.
 func (a aisdkAPI) history(rw http.ResponseWriter, r *http.Request) {
 	x := &exchange{clients: a.clients, rw: rw, r: r}
-	if no := x.load(aisdkID(r.PathValue("id"))); no != nil {
+	if no := x.load(aisdkID(r.PathValue("id")), door{x.web}.conversation); no != nil {
 		no.reply(rw)
 		return
 	}

@@ -41,6 +41,10 @@ func keptUploads() *storagetest.Uploads {
 	return kept
 }
 
+func (s rooms) Mark(context.Context, chat.RoomID, chat.MemoryID) (chat.Accepted, error) {
+	return chat.Accepted{}, s.broken
+}
+
 func (s rooms) SaveRoom(context.Context, chat.Room) error { return s.broken }
 
 func (s rooms) OpenQuestions(context.Context, chat.RoomID) ([]chat.Question, error) {
@@ -322,7 +326,7 @@ func TestAddressTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.Close() // serving on a closed listener fails as a lost one would
-	w := New(Options{Listener: l, Log: slog.New(slog.DiscardHandler)})
+	w := New(Options{Listener: l, Store: rooms{}, Log: slog.New(slog.DiscardHandler)})
 	if err := w.Run(t.Context(), nil); !errors.Is(err, ErrEnded) {
 		t.Errorf("it ended with %v", err)
 	}

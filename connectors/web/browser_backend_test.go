@@ -67,6 +67,10 @@ func (b *backend) Room(_ context.Context, id chat.RoomID) (chat.Room, error) {
 	return r, nil
 }
 
+func (b *backend) Mark(context.Context, chat.RoomID, chat.MemoryID) (chat.Accepted, error) {
+	return chat.Accepted{}, nil
+}
+
 func (b *backend) SaveRoom(_ context.Context, r chat.Room) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,48 +1,116 @@
 package web
 
 import (
-	"io"
+	"context"
+	"log/slog"
 	"net/http"
-	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
-	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/storage/storagetest"
 )
 
-func TestClear(t *testing.T) {
-	for name, c := range map[string]struct {
-		id     string
-		err    error
-		status int
-		want   string
-	}{
-		"known":       {"c", nil, http.StatusOK, `{"deletedCount":7,"ok":true}`},
-		"unknown":     {"unknown", nil, http.StatusNotFound, `{"error":"Conversation not found.","code":"NOT_FOUND"}`},
-		"not storing": {"c", io.ErrUnexpectedEOF, http.StatusServiceUnavailable, `{"error":"Your request could not be saved. Please try again.","code":"UNAVAILABLE"}`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			submit := func(in chat.Inbound) (chat.Accepted, error) {
-				if in != (chat.Cleared{Room: "web/c", Entirely: true, Person: "web/c"}) {
-					t.Errorf("submitted %+v", in)
-				}
-				return chat.Accepted{Deleted: 7}, c.err
-			}
-			serve(t, nil, submit, func(client *http.Client, _ *answer.Answer) {
-				r, err := http.NewRequest(http.MethodDelete, "http://127.0.0.1:8080/api/conversations/"+c.id, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				resp, err := client.Do(r)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer resp.Body.Close()
-				body, err := io.ReadAll(resp.Body)
-				if err != nil || resp.StatusCode != c.status || strings.TrimSpace(string(body)) != c.want {
-					t.Errorf("%d %s, %v", resp.StatusCode, body, err)
-				}
-			})
-		})
+// A deleted conversation can be restored for ten seconds and does not exist meanwhile. Then its messages are erased, also by the next
+// process; the next message erases them at once. Its reader keeps it.
+func TestDeletionCanBeUndone(t *testing.T) {
+	s, ada, path, _ := answered(t)
+	bob := account(t, "bob", nil)
+	messages := func() (int, int) {
+		status, reply := s.ask("GET", path+"/messages", ada, "")
+		all, _ := reply["messages"].([]any)
+		return status, len(all)
 	}
+	listed := func() int {
+		_, reply := s.ask("GET", "/api/conversations", ada, "")
+		return len(reply["conversations"].([]any))
+	}
+	_, link := s.ask("POST", path+"/shares", ada, `{}`)
+	url := "/" + link["share"].(map[string]any)["url"].(string)
+	if status, _ := s.ask("POST", path+"/restore", ada, "{}"); status != http.StatusConflict {
+		t.Errorf("one that is not deleted is restored with %d", status)
+	}
+	for range 2 { // the second is a repeated request
+		status, reply := s.ask("DELETE", path, ada, "")
+		until, err := time.Parse(time.RFC3339, reply["undoUntil"].(string))
+		if left := time.Until(until); status != http.StatusOK || err != nil || reply["deletedCount"] != 2.0 || left > undoTime || left < undoTime/2 {
+			t.Errorf("deleting: %d %v, %v", status, reply, err)
+		}
+	}
+	for what, request := range map[string][2]string{
+		"reading": {"GET", "/messages"}, "exporting": {"GET", "/export"}, "stopping": {"POST", "/stop"}, "sharing": {"POST", "/shares"},
+	} {
+		if status, reply := s.ask(request[0], path+request[1], ada, "{}"); status != http.StatusNotFound {
+			t.Errorf("%s a deleted one: %d %v", what, status, reply)
+		}
+	}
+	if status, _ := s.ask("GET", url, "", ""); status != http.StatusNotFound || listed() != 0 {
+		t.Errorf("its link is %d, and listed are %d", status, listed())
+	}
+	if status, _ := s.ask("POST", path+"/restore", bob, "{}"); status != http.StatusNotFound {
+		t.Errorf("another visitor restores it with %d", status)
+	}
+	if status, reply := s.ask("POST", path+"/restore", ada, "{}"); status != http.StatusOK {
+		t.Errorf("restoring: %d %v", status, reply)
+	}
+	if status, n := messages(); status != http.StatusOK || n != 2 || listed() != 1 {
+		t.Errorf("restored are %d messages with %d, listed %d", n, status, listed())
+	}
+
+	s.ask("DELETE", path, ada, "")
+	s.ask("POST", path+"/messages/stream", ada, `{"text":"Another one","clientMessageId":"2"}`)
+	if status, n := messages(); status != http.StatusOK || n != 1 {
+		t.Errorf("after another message, there are %d with %d", n, status)
+	}
+
+	s.ask("DELETE", path, ada, "")
+	notes, err := s.web.opts.Store.NotesAbout(t.Context(), deletedReader, chat.ReaderNote, false, 9)
+	if err != nil || len(notes) != 1 {
+		t.Fatal(notes, err)
+	}
+	notes[0].At = notes[0].At.Add(-undoTime)
+	if err := s.web.opts.Store.SaveNote(t.Context(), notes[0]); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := (eraser{door{s.web}}).erase(t.Context(), notes[0]); err != nil { // as several processes do
+			t.Error(err)
+		}
+	}
+	if status, n := messages(); status != http.StatusOK || n != 0 || listed() != 1 {
+		t.Errorf("erased, there are %d messages with %d, listed %d", n, status, listed())
+	}
+}
+
+// The eraser looks for deleted conversations when it starts and when one is deleted, and erases each in its time.
+func TestEraserWaitsForTheUndo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pad, erased := &storagetest.NotePad{}, 0
+		w := New(Options{Listener: public{}, Store: rooms{NotePad: pad}, Log: slog.New(slog.DiscardHandler)})
+		w.submit = func(_ context.Context, in chat.Inbound) (chat.Accepted, error) {
+			erased++
+			return chat.Accepted{}, pad.SaveNote(t.Context(), chat.RoomNote{Room: in.(chat.Cleared).Room, Kind: chat.ReaderNote, Key: deletedReader})
+		}
+		deletes := func(room chat.RoomID) {
+			note := chat.RoomNote{Room: room, Kind: chat.ReaderNote, Key: deletedReader, About: deletedReader, Text: "deleted", At: time.Now()}
+			if err := pad.SaveNote(t.Context(), note); err != nil {
+				t.Fatal(err)
+			}
+		}
+		deletes("web/before")
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		go eraser{door{w}}.eraseDeleted(ctx)
+		time.Sleep(undoTime / 2)
+		deletes("web/after")
+		w.deleted <- struct{}{}
+		for n, pause := range []time.Duration{undoTime/2 - time.Millisecond, undoTime / 2, undoTime} {
+			time.Sleep(pause)
+			synctest.Wait()
+			if erased != n {
+				t.Errorf("erased are %d; want %d", erased, n)
+			}
+		}
+	})
 }

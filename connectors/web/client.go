@@ -122,7 +122,7 @@ func (c clients) resume(rw http.ResponseWriter, r *http.Request) {
 	var no *refusal
 	apart(func() {
 		x := &exchange{clients: c, rw: rw, r: r}
-		if no = x.loadNamed(r.PathValue("id")); no == nil {
+		if no = x.loadNamed(r.PathValue("id"), door(c).conversation); no == nil {
 			room, acc.Run = x.room, x.current()
 		}
 	})

@@ -222,30 +222,6 @@ func (d door) stopAnswers(r *http.Request, room chat.RoomID) *refusal {
 // wrote reports whether the agent is the author of m.
 func (o *Options) wrote(m chat.Memory) bool { return m.Author == chat.EntityID(o.Agent.ID) }
 
-// clear deletes the messages. The conversation itself stays, so an open page can continue.
-func (w *Web) clear(rw http.ResponseWriter, r *http.Request) {
-	room, ok := w.room(rw, r)
-	if !ok {
-		return
-	}
-	// Its readers stay, as long as an empty conversation does. The details of its anonymous visitor go, also if an account or the owner deletes it.
-	readers, err := w.opts.Store.Notes(r.Context(), room.ID, chat.ReaderNote, chat.MaxNotes)
-	var acc chat.Accepted
-	if err == nil {
-		acc, err = w.submit(r.Context(), chat.Cleared{Room: room.ID, Entirely: true, Person: visitor(room.ID)})
-	}
-	for _, n := range readers {
-		if err == nil {
-			err = door{w}.note(r.Context(), room.ID, n.About, n.Text, time.Now().Add(emptyFor))
-		}
-	}
-	if err != nil {
-		w.broken(rw, "clear a conversation", err)
-		return
-	}
-	reply(rw, http.StatusOK, map[string]any{"ok": true, "deletedCount": acc.Deleted})
-}
-
 // allow charges the request to its sender, or answers it with 429.
 func (w *Web) allow(rw http.ResponseWriter, r *http.Request, l *limiter) bool {
 	no := w.charge(r, l)

@@ -59,7 +59,7 @@ type target struct {
 func (x *exchange) find(id string) (no *refusal) {
 	name := newConversationID(readerOf(x.r))
 	if id != "" {
-		if no = x.load(id); no == nil || no.status != http.StatusNotFound {
+		if no = x.load(id, door{x.web}.writable); no == nil || no.status != http.StatusNotFound {
 			return no
 		}
 		if name, no = x.ownID(x.r, id); no != nil {
@@ -70,18 +70,21 @@ func (x *exchange) find(id string) (no *refusal) {
 	return no
 }
 
-// load loads the conversation that the client calls id.
-func (x *exchange) load(id string) *refusal {
+// load loads the conversation that the client calls id: by open, which is [door.conversation] or [door.writable].
+func (x *exchange) load(id string, open opener) *refusal {
 	name, no := x.ownID(x.r, id)
 	if no != nil {
 		return no
 	}
-	return x.loadNamed(name)
+	return x.loadNamed(name, open)
 }
 
+// opener returns a conversation by the gateway's id.
+type opener func(*http.Request, string) (chat.Room, *refusal)
+
 // loadNamed loads a conversation by the gateway's id.
-func (x *exchange) loadNamed(id string) (no *refusal) {
-	if x.room, no = (door{x.web}).conversation(x.r, id); no != nil {
+func (x *exchange) loadNamed(id string, open opener) (no *refusal) {
+	if x.room, no = open(x.r, id); no != nil {
 		return no
 	}
 	var err error
@@ -116,7 +119,7 @@ func (x *exchange) deliver(in incoming) (t target, no *refusal) {
 			return t, x.web.failures.refuse("delete a message", err)
 		}
 	}
-	q := question{Text: last.Text, ClientMessageID: x.key(last, step.Keep)}
+	q := question{Text: last.Text, ClientMessageID: x.key(last, step.Keep), brief: x.brief}
 	for i, f := range last.Files {
 		q.Images = append(q.Images, image{f.Data, f.Type, f.Name})
 		if refuse := x.web.opts.Refuse; refuse != nil {

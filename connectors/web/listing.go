@@ -49,6 +49,12 @@ func (d door) list(rw http.ResponseWriter, r *http.Request) {
 		d.web.broken(rw, "list conversations", err)
 		return
 	}
+	deleted, err := eraser{d}.deletions(r.Context())
+	if err != nil {
+		d.web.broken(rw, "list conversations", err)
+		return
+	}
+	notes = slices.DeleteFunc(notes, func(n chat.RoomNote) bool { return deleted[n.Room] })
 	q := strings.ToLower(text.OneLine(r.URL.Query().Get("q"), maxTitle))
 	all := []listed{}
 	slices.Reverse(notes)

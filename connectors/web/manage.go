@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -65,13 +66,14 @@ func (a manageAPI) rename(rw http.ResponseWriter, r *http.Request) {
 	reply(rw, http.StatusOK, okReply{true})
 }
 
-// entitle makes the title of a conversation of its first message. It is deleted with that.
+// entitle makes the title of a conversation of its first message, unless its reader has named it. It is deleted with that.
 func (d door) entitle(r *http.Request, m chat.Memory) error {
 	title := text.Brief(dialect.Own(m.Text), firstTitle)
-	if title == "" {
-		return nil
+	own, err := d.web.opts.Store.Notes(r.Context(), m.Room, chat.TitleNote, 1)
+	if err != nil || title == "" || len(own) > 0 {
+		return err
 	}
-	err := d.web.opts.Store.SaveNote(r.Context(), chat.RoomNote{
+	err = d.web.opts.Store.SaveNote(r.Context(), chat.RoomNote{
 		Room: m.Room, Kind: chat.TitleNote, Text: title, First: m.ID, Last: m.ID, At: time.Now(),
 	})
 	return chat.Unless(err, chat.ErrNotFound) // it was deleted meanwhile
@@ -126,8 +128,13 @@ func (a manageAPI) again(rw http.ResponseWriter, r *http.Request) {
 	}
 	who := readerOf(r)
 	payer, no := door(a).payer(r)
-	if no == nil && m.Author != who.author(room.ID) {
-		no = refused(http.StatusForbidden, "Only your own messages can be answered again.")
+	if no == nil {
+		mine, err := door(a).asked(r, m)
+		if err != nil {
+			no = a.web.failures.refuse("find the readers of a conversation", err)
+		} else if !mine {
+			no = refused(http.StatusForbidden, "Only your own messages can be answered again.")
+		}
 	}
 	if no == nil {
 		no = a.web.charge(r, a.web.messages)
@@ -157,7 +164,14 @@ func (a manageAPI) answerAgain(r *http.Request, room chat.Room, payer chat.Entit
 	edit := chat.Edited{Again: true, Message: chat.Message{Memory: m, Place: room, Address: chat.Address{
 		Connector: Name, Room: room.ID, ReplyTo: m.ID, BilledTo: payer, Details: who.details,
 	}}}
-	if edit.Author = who.author(room.ID); strings.TrimSpace(words) != "" {
+	mine, err := door(a).asked(r, m)
+	if err != nil {
+		return chat.Accepted{}, a.web.failures.refuse("find the readers of a conversation", err)
+	}
+	if !mine {
+		edit.Author = who.author(room.ID)
+	}
+	if strings.TrimSpace(words) != "" {
 		edit.Text = words
 		if _, quoted := text.SplitForwarded(m.Text); quoted != "" && !strings.Contains(words, quoted) {
 			edit.Text += "\n\n" + quoted
@@ -171,6 +185,17 @@ func (a manageAPI) answerAgain(r *http.Request, room chat.Room, payer chat.Entit
 		return acc, refused(http.StatusConflict, acc.Refused)
 	}
 	return acc, nil
+}
+
+// asked reports whether the reader of r has written m: also before they signed in, as the anonymous visitor whose conversation
+// it was.
+func (d door) asked(r *http.Request, m chat.Memory) (bool, error) {
+	who := readerOf(r)
+	if m.Author == who.author(m.Room) || !who.account || m.Author != visitor(m.Room) {
+		return m.Author == who.author(m.Room), nil
+	}
+	readers, err := d.web.opts.Store.Notes(r.Context(), m.Room, chat.ReaderNote, chat.MaxNotes)
+	return slices.ContainsFunc(readers, func(n chat.RoomNote) bool { return n.Key == string(who.id) && n.Text != readerGranted }), err
 }
 
 // rating is the reader's opinion on an answer, as it is stored.
@@ -215,6 +240,9 @@ func (a manageAPI) rate(rw http.ResponseWriter, r *http.Request) {
 		a.web.broken(rw, "store a rating", err)
 		return
 	}
+	if a.web.opts.Rated != nil {
+		a.web.opts.Rated(m, who, body.Rating, body.Reason)
+	}
 	reply(rw, http.StatusOK, okReply{true})
 }
 
@@ -250,9 +278,16 @@ func (a manageAPI) export(rw http.ResponseWriter, r *http.Request) {
 	}
 	h := rw.Header()
 	if r.URL.Query().Get("format") == "json" {
+		rated, err := door(a).ratings(r, room.ID)
+		if err != nil {
+			a.web.broken(rw, "export the ratings of a conversation", err)
+			return
+		}
 		out := exported{Messages: []message{}}
 		for _, m := range all {
-			out.Messages = append(out.Messages, a.web.line(room.ID, m, readerOf(r), nil))
+			line := a.web.line(room.ID, m, readerOf(r), nil)
+			line.Feedback = rated[m.ID]
+			out.Messages = append(out.Messages, line)
 		}
 		h.Set("Content-Disposition", `attachment; filename="conversation.json"`)
 		reply(rw, http.StatusOK, out)

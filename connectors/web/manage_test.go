@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +30,20 @@ func answered(t *testing.T) (s *site, ada, path, reply string) {
 		t.Fatal(err)
 	}
 	return s, ada, path, path + "/messages/" + strings.NewReplacer("/", "%2F", "#", "%23").Replace(string(m.ID))
+}
+
+// erase erases the deleted conversations.
+func (s *site) erase() {
+	s.Helper()
+	notes, err := s.web.opts.Store.NotesAbout(s.Context(), deletedReader, chat.ReaderNote, false, 9)
+	for _, n := range notes {
+		if err == nil {
+			_, err = eraser{door{s.web}}.erase(s.Context(), n)
+		}
+	}
+	if err != nil {
+		s.Fatal(err)
+	}
 }
 
 // only returns the first element of a list in a reply.
@@ -69,11 +84,32 @@ func TestTitlesAndSearch(t *testing.T) {
 		}
 	}
 	status, reply := s.ask("DELETE", path, ada, "")
+	s.erase()
 	if got := title(""); status != http.StatusOK || got != nil {
 		t.Errorf("deleted with %d %v, it is called %v", status, reply, got)
 	}
 	if status, _ := s.ask("GET", path+"/messages", ada, ""); status != http.StatusOK {
 		t.Errorf("its reader finds %d", status)
+	}
+}
+
+// A task of a client in the background is no conversation of the list, and gets no title.
+func TestBackgroundTasksHaveNoTitle(t *testing.T) {
+	s := newSite(t, nil)
+	submit, titles := s.web.submit, -1
+	s.web.submit = func(ctx context.Context, in chat.Inbound) (chat.Accepted, error) {
+		if gone, ok := in.(chat.Cleared); ok {
+			notes, err := s.web.opts.Store.Notes(ctx, gone.Room, chat.TitleNote, 1)
+			if err != nil {
+				t.Error(err)
+			}
+			titles = len(notes)
+		}
+		return submit(ctx, in)
+	}
+	s.ask("POST", "/v1/chat/completions", account(t, "ada", nil), `{"stream":true,"messages":[{"role":"user","content":"Name it."}]}`, "X-Parley-Task: title")
+	if titles != 0 {
+		t.Errorf("it has %d titles; want that it was cleared without one", titles)
 	}
 }
 
@@ -99,6 +135,10 @@ func TestQuotedTextIsNotShared(t *testing.T) {
 // An answer has the rating of its reader, and loses it with the conversation. Questions have none.
 func TestFeedback(t *testing.T) {
 	s, ada, path, reacted := answered(t)
+	var told []string
+	s.web.opts.Rated = func(m chat.Memory, by chat.EntityID, rating, reason string) {
+		told = append(told, m.Text+" "+string(by)+" "+rating+" "+reason)
+	}
 	rated := func() any {
 		_, reply := s.ask("GET", path+"/messages", ada, "")
 		for _, m := range reply["messages"].([]any) {
@@ -118,6 +158,14 @@ func TestFeedback(t *testing.T) {
 		if reason, _ := is["reason"].(string); status != step.status || reason != step.want {
 			t.Errorf("%s: %d %v, it is %v", step.body, status, reply, is)
 		}
+	}
+	if want := []string{"Deep. web/user/ada down It is 10 km.", "Deep. web/user/ada none "}; !slices.Equal(told, want) {
+		t.Errorf("observers are told %q; want %q", told, want)
+	}
+	s.ask("PUT", reacted+"/feedback", ada, `{"rating":"up"}`)
+	_, out := s.ask("GET", path+"/export?format=json", ada, "")
+	if is, _ := out["messages"].([]any)[1].(map[string]any)["feedback"].(map[string]any); is["rating"] != "up" {
+		t.Errorf("the export is %v", out)
 	}
 	question := path + "/messages/" + strings.ReplaceAll(string(s.said[0].(chat.Message).ID), "/", "%2F")
 	status, reply := s.ask("PUT", question+"/feedback", ada, `{"rating":"up"}`)

@@ -146,6 +146,7 @@ var conversationRoutes = [][3]string{
 	{"POST", "/choices/stream", `{"id":"q","option":0}`},
 	{"POST", "/stop", "{}"},
 	{"DELETE", "", ""},
+	{"POST", "/restore", "{}"},
 }
 
 // SE-25: a conversation is its visitor's: by no route does it exist for another visitor, account, key or program with its id.
@@ -217,8 +218,8 @@ func TestClaims(t *testing.T) {
 		who := reader{id: chat.EntityID(fmt.Sprintf("web/visitor/%d", n))}
 		r := httptest.NewRequest("GET", "https://shop.example"+old, nil)
 		r.Header.Set("Origin", "https://shop.example")
-		if err := (door{s.web}).mayOpen(r.WithContext(context.WithValue(t.Context(), readerKey{}, who)), room); err != nil {
-			t.Fatal(err)
+		if _, no := (door{s.web}).conversation(r.WithContext(context.WithValue(t.Context(), readerKey{}, who)), strings.TrimPrefix(string(room), Name+"/")); no != nil {
+			t.Fatal(no)
 		}
 	}
 	s.web.claims.until = time.Now()
@@ -319,7 +320,20 @@ func TestConversationsAreOfferedToAnAccount(t *testing.T) {
 			t.Errorf("%s: %d; want %d", who, status, c.want)
 		}
 	}
-	status, reply := s.ask("POST", "/api/account/conversations", visitor, offer+"}")
+	s.ask("POST", two+"/messages/stream", visitor, `{"text":"How deep is the sea?","clientMessageId":"1"}`)
+	s.ask("POST", "/api/account/conversations", ada, offer+`,"ids":["`+strings.TrimPrefix(two, "/api/conversations/")+`"]}`)
+	room := strings.TrimPrefix(two, "/api/conversations/")
+	before := len(s.said)
+	status, reply := s.ask("POST", two+"/messages/web%2F"+room+"%2F1/again/stream", ada, `{"text":"How deep is the lake?"}`)
+	if s.want("answered again is no last question here", http.StatusConflict, "CONFLICT", status, reply); len(s.said) == before || s.said[before].(chat.Edited).Author != chat.EntityID("web/"+room) {
+		t.Errorf("the visitor's question is answered again as %+v", s.said[before:])
+	}
+	if err := (door{s.web}).note(t.Context(), roomOf(room), "web/user/bob", readerGranted, time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	status, reply = s.ask("POST", two+"/messages/web%2F"+room+"%2F1/again/stream", bob, `{}`)
+	s.want("another reader", http.StatusForbidden, "FORBIDDEN", status, reply)
+	status, reply = s.ask("POST", "/api/account/conversations", visitor, offer+"}")
 	s.want("without an account", http.StatusUnauthorized, "IDENTITY_REQUIRED", status, reply)
 }
 

@@ -25,6 +25,7 @@ type question struct {
 	StreamProtocol  string
 	Reasoning       bool
 	Source          string
+	brief           bool    // a task of a client in the background, whose conversation no list has
 	Name            string  // the site's name for the visitor: a claim, which gives no rights
 	After           *string // the text that the client has; see [cursor]
 }

@@ -167,8 +167,15 @@ func (a manageAPI) unshare(rw http.ResponseWriter, r *http.Request) {
 func (a manageAPI) shared(rw http.ResponseWriter, r *http.Request) {
 	room, key, err := a.open(r.Context(), r.PathValue("token"))
 	var notes []chat.RoomNote
+	var deleted map[chat.RoomID]bool
 	if err == nil {
 		notes, err = a.web.opts.Store.Notes(r.Context(), room, chat.ShareNote, chat.MaxNotes)
+	}
+	if err == nil {
+		deleted, err = eraser{door(a)}.deletions(r.Context())
+	}
+	if deleted[room] {
+		notes = nil
 	}
 	i := slices.IndexFunc(notes, func(n chat.RoomNote) bool { return n.Key == key })
 	if err == nil && i < 0 {

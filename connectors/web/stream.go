@@ -80,8 +80,12 @@ func apart(do func()) {
 // A known message is not charged to the rate of messages, nor are its files stored again: it is a client that
 // reconnects.
 func (w *Web) accept(rw http.ResponseWriter, r *http.Request) *accepted {
-	room, ok := w.room(rw, r)
-	if !ok || !w.allow(rw, r, w.attempts) {
+	room, no := door{w}.writable(r, r.PathValue("id"))
+	if no != nil {
+		no.reply(rw)
+		return nil
+	}
+	if !w.allow(rw, r, w.attempts) {
 		return nil
 	}
 	payer, no := door{w}.payer(r)
@@ -132,7 +136,7 @@ func (w *Web) submitQuestion(r *http.Request, room chat.Room, payer chat.EntityI
 		Source:  cmp.Or(q.Source, defaultSource),
 		Locale:  language(r),
 	})
-	if err == nil && who.id != "" && !acc.Duplicate {
+	if err == nil && who.id != "" && !acc.Duplicate && !q.brief {
 		err = door{w}.touch(r, m) // a message without it could be lost: its sender would not find it again
 	}
 	switch {

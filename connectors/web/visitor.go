@@ -209,31 +209,65 @@ func needsIdentity(sentence string) *refusal {
 	return no
 }
 
-// conversation returns a conversation that the reader of r may open. To all others it does not exist.
+// conversation returns a conversation that the reader of r may open. To all others it does not exist, and neither does a deleted
+// one.
 func (d door) conversation(r *http.Request, id string) (chat.Room, *refusal) {
+	room, deleted, no := d.find(r, id)
+	if no == nil && deleted.Key != "" {
+		no = notFound()
+	}
+	return room, no
+}
+
+// writable returns a conversation for a new message. A deleted one is erased first.
+func (d door) writable(r *http.Request, id string) (chat.Room, *refusal) {
+	room, deleted, no := d.find(r, id)
+	if no != nil || deleted.Key == "" {
+		return room, no
+	}
+	erased, err := eraser{d}.erase(r.Context(), deleted)
+	switch {
+	case err != nil:
+		no = d.web.failures.refuse("erase a conversation", err)
+	case !erased:
+		no = refused(http.StatusServiceUnavailable, "This conversation is just being deleted. Please try again in a moment.")
+		no.wait = time.Second
+	}
+	return room, no
+}
+
+func notFound() *refusal { return refused(http.StatusNotFound, "Conversation not found.") }
+
+// find returns a conversation that the reader of r may open, with the note of its deletion if it is deleted.
+func (d door) find(r *http.Request, id string) (room chat.Room, deleted chat.RoomNote, no *refusal) {
+	var readers []chat.RoomNote
 	room, err := d.web.opts.Store.Room(r.Context(), roomOf(id))
 	if err == nil {
-		err = d.mayOpen(r, room.ID)
+		readers, err = d.web.opts.Store.Notes(r.Context(), room.ID, chat.ReaderNote, chat.MaxNotes)
+	}
+	for _, n := range readers {
+		if n.Key == deletedReader {
+			deleted = n
+		}
+	}
+	if err == nil {
+		err = d.mayOpen(r, room.ID, readers)
 	}
 	switch {
 	case errors.Is(err, chat.ErrNotFound):
-		return room, refused(http.StatusNotFound, "Conversation not found.")
+		no = notFound()
 	case err != nil:
-		return room, d.web.failures.refuse("find a conversation", err)
+		no = d.web.failures.refuse("find a conversation", err)
 	}
-	return room, nil
+	return room, deleted, no
 }
 
-// mayOpen returns [chat.ErrNotFound] if the reader of r may not open a room. The first visitor with a token who brings the id of
-// a conversation that was opened without one is noted as its reader, until that ends; see [claims].
-func (d door) mayOpen(r *http.Request, room chat.RoomID) error {
+// mayOpen returns [chat.ErrNotFound] if the reader of r may not open a room with these readers. The first visitor with a token who
+// brings the id of a conversation that was opened without one is noted as its reader, until that ends; see [claims].
+func (d door) mayOpen(r *http.Request, room chat.RoomID, readers []chat.RoomNote) error {
 	who := readerOf(r)
 	if who.owner {
 		return nil
-	}
-	readers, err := d.web.opts.Store.Notes(r.Context(), room, chat.ReaderNote, chat.MaxNotes)
-	if err != nil {
-		return err
 	}
 	byID := len(room) != len(Name)+1+2*ownedSize
 	for _, n := range readers {

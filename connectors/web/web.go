@@ -62,12 +62,16 @@ type Store interface {
 	storage.Files
 	storage.Uploads
 	OpenQuestions(ctx context.Context, room chat.RoomID) ([]chat.Question, error)
+	// Mark is that of storage.Inbox.
+	Mark(ctx context.Context, room chat.RoomID, id chat.MemoryID) (chat.Accepted, error)
 	// Known is that of storage.Inbox.
 	Known(ctx context.Context, in chat.Memory) (chat.Accepted, error)
 }
 
 // Options configures a [Web].
 type Options struct {
+	// Rated receives the ratings of answers, with their author: up, down or none, and the reason. nil: no observer does.
+	Rated    func(answer chat.Memory, by chat.EntityID, rating, reason string)
 	Listener net.Listener
 	Agent    chat.Agent
 	Answers  Answers
@@ -159,6 +163,7 @@ type kept struct {
 	serving   context.Context    // done when streams end then, with a request to reconnect
 	end       context.CancelFunc // ends serving
 	streams   *sync.WaitGroup
+	deleted   chan struct{} // a conversation was deleted: see [eraser]
 }
 
 // rates limit the requests of an address or a visitor. They stay as long as their numbers do.
@@ -201,6 +206,7 @@ func New(o Options) *Web {
 		drawing:   make(chan struct{}, 1),
 		leaving:   make(chan struct{}),
 		streams:   &sync.WaitGroup{},
+		deleted:   make(chan struct{}, 1),
 	}
 	k.serving, k.end = context.WithCancel(context.Background())
 	w := newWeb(o, k, newRates(o.Limits))
@@ -258,6 +264,11 @@ func (w *Web) Run(ctx context.Context, h connectors.Handler) error {
 	}
 	defer endTLS()
 	go func() { ended <- srv.Serve(w.opts.Listener) }()
+	var erasing sync.WaitGroup
+	defer erasing.Wait()
+	open, stop := context.WithCancel(ctx)
+	defer stop()
+	erasing.Go(func() { eraser{door{w}}.eraseDeleted(open) })
 	select {
 	case err := <-ended:
 		_ = srv.Close() // the other listeners
@@ -322,7 +333,8 @@ func (w *Web) routes() http.Handler {
 	api.HandleFunc("GET /api/login", logins.loggedIn)
 	api.HandleFunc("POST /api/login", logins.logIn)
 	api.HandleFunc("DELETE /api/login", logins.logOut)
-	api.HandleFunc("DELETE /api/conversations/{id}", w.clear)
+	api.HandleFunc("DELETE /api/conversations/{id}", eraser{door{w}}.delete)
+	api.HandleFunc("POST /api/conversations/{id}/restore", eraser{door{w}}.restore)
 	other := http.NewServeMux()
 	openaiAPI{clients{w}}.routes(other)
 	aisdkAPI{clients{w}}.routes(other)

@@ -61,6 +61,13 @@ type (
 		Reaction chat.Reaction
 		Accepted chat.Accepted
 	}
+	// FeedbackReceived is emitted when a user has rated an answer, also for a rating that is changed or removed.
+	FeedbackReceived struct {
+		Message chat.Memory // the answer
+		Author  chat.EntityID
+		Rating  string // up, down, or none if it was removed
+		Reason  string // can be empty
+	}
 	// ChannelCleared is emitted when a room's memories have been deleted, which happens in one step.
 	ChannelCleared struct {
 		Room           chat.RoomID
@@ -155,6 +162,8 @@ func (MessageSent) event() string { return "MESSAGE_SENT" }
 func (MessageDeleted) event() string { return "MESSAGE_DELETED" }
 
 func (ReactionReceived) event() string { return "REACTION_RECEIVED" }
+
+func (FeedbackReceived) event() string { return "FEEDBACK_RECEIVED" }
 
 func (ChannelCleared) event() string { return "CHANNEL_CLEARED" }
 

@@ -24,6 +24,7 @@ import (
 type Deps struct {
 	Store          Store
 	ImageGenerator llm.ImageGenerator // nil without image generation
+	Small          llm.Model          // gives conversations titles; nil: they keep the beginning of their first message
 	Reflection     bool               // whether to extract facts from conversations
 	Evaluation     bool               // whether the character's template for evaluations is used
 	FactScope      FactScope          // where facts about a person are used; default: InRoom
@@ -52,6 +53,9 @@ func New(d Deps) action.Plugin {
 	p := action.Plugin{Name: "essentials", Actions: actions(d), Providers: d.providers(), Commands: d.commands()}
 	if d.Reflection {
 		p.Evaluators = []action.Evaluator{reflection{d}}
+	}
+	if d.Small != nil {
+		p.Evaluators = append(p.Evaluators, titler{d})
 	}
 	if d.Evaluation {
 		p.Evaluators = append(p.Evaluators, evaluation{d.Store})
