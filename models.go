@@ -194,7 +194,7 @@ func (m *models) chat(cfg config.Config, env Env) {
 		agent, _ := cfg.Provider(provider)
 		m.Chat = append(m.Chat, llm.Named{
 			Name: c.Name, Model: model, Label: name, Vision: sees, Thinking: llm.Thinking(c.Thinking), NoTools: c.Tools != nil && !*c.Tools, Prompt: c.PromptTokens, Fallback: c.Fallback,
-			Agent: agent.Agents, Remembers: agent.Agents || string(c.History) == providers.HistoryLast, Files: slices.Contains(c.Share, providers.ShareFiles),
+			Agent: agent.Agents, Remembers: agent.Agents || string(c.History) == providers.HistoryLast, Files: slices.Contains(c.Share, providers.ShareFiles), FileLinks: slices.Contains(c.Share, providers.ShareFileLinks),
 		})
 	}
 	m.Large, m.name = m.Chat[0].Model, m.Chat[0].Label

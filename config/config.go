@@ -236,7 +236,8 @@ type ChatModel struct {
 	// full = each request has the whole conversation. last = only the new messages, for an agent with a memory of its own. With
 	// provider: responses, last lets OpenAI store the conversation.
 	History AgentHistory `yaml:"history" default:"full"`
-	// With provider: http, data for the agent besides the text: name and platform of the user, and files = attachments, in base64.
+	// With provider: http, data for the agent besides the text: name and platform of the user, and files = attachments, in base64, or
+	// file_links = an address of each attachment instead, where the agent can fetch it once.
 	Share []AgentShare `yaml:"share"`
 	// With provider: http, signs the requests to the agent, so that it can refuse others: see docs/your-agent.md. Empty = unsigned.
 	SigningKey Secret `yaml:"signing_key"`

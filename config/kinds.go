@@ -155,4 +155,4 @@ func (AgentHistory) Words() []string { return []string{string(historyFull), "las
 type AgentShare string
 
 // Words returns the allowed values.
-func (AgentShare) Words() []string { return []string{"name", "platform", "files"} }
+func (AgentShare) Words() []string { return []string{"name", "platform", "files", "file_links"} }

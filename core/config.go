@@ -54,9 +54,11 @@ type Config struct {
 	Meter      *quota.Meter       // counts messages and the cost of models, and enforces limits; nil for no limits
 	// Pseudonym returns the opaque id of a user for agents. It is always the same. Nil: agents get none.
 	Pseudonym func(ctx context.Context, user chat.EntityID) (string, error)
-	Grace     time.Duration // how long runs may continue after the shutdown has begun, before they are canceled
-	Log       *slog.Logger
-	Jitter    func(time.Duration) time.Duration // spreads the pause before a retry; nil takes one of [d/2, d) by chance
+	// FileLink returns an address where an agent can fetch an attachment of a room once. Nil: agents get none.
+	FileLink func(ctx context.Context, room chat.Room, f chat.Attachment) (string, error)
+	Grace    time.Duration // how long runs may continue after the shutdown has begun, before they are canceled
+	Log      *slog.Logger
+	Jitter   func(time.Duration) time.Duration // spreads the pause before a retry; nil takes one of [d/2, d) by chance
 }
 
 // jitter spreads d over [d/2, d), so that many runs which failed together don't try again together.

@@ -138,7 +138,7 @@ func newTurns(b *base, in *inbox) (*turn.Turns, error) {
 		Journals: &turn.Journals{Store: store, Meter: b.Meter, Lease: b.lease, Claims: b.claims, Jitter: b.Jitter, Log: log},
 		Decider:  &turn.Decider{Recaller: recaller, Tools: tools, Composer: composer, Counters: b.counters, Log: log},
 		Preparer: &turn.Preparer{
-			Store: store, Recaller: recaller, Tools: tools, Composer: composer, Approvals: approvals, Log: log, Fetch: b.Fetch, ReadLinks: b.ReadLinks, Deaf: b.Models.Transcriber == nil,
+			Store: store, Recaller: recaller, Tools: tools, Composer: composer, Approvals: approvals, Log: log, Fetch: b.Fetch, FileLink: b.FileLink, ReadLinks: b.ReadLinks, Deaf: b.Models.Transcriber == nil,
 			Reading: attachment.Reading{Reader: b.Reader, Store: store, Describes: b.Models.Vision != nil, Describe: composer.Describe, Log: log},
 		},
 		Generator: &turn.Generator{

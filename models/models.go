@@ -57,6 +57,8 @@ const (
 	ShareName     = "name"
 	SharePlatform = "platform"
 	ShareFiles    = "files"
+	// ShareFileLinks gives addresses of files in place of their contents.
+	ShareFileLinks = "file_links"
 )
 
 // Settings returns the names of settings for error texts, given the variables that hold the key and the address ("" for

@@ -294,3 +294,48 @@ func (h withHeader) RoundTrip(r *http.Request) (*http.Response, error) {
 	r.Header.Set(h.name, h.value)
 	return h.RoundTripper.RoundTrip(r)
 }
+
+// An agent fetches a file of the question from an address: once, within its time, from any process. The address tells nothing, and is
+// never in a log.
+func TestAgentFetchesAFile(t *testing.T) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		a := bookings()
+		serveAgent(c, a)
+		useAgent(c, func(m *config.ChatModel) { m.Share = []config.AgentShare{"file_links"} })
+		address := func(text string) string {
+			c.SendFile(connectortest.Ada, c.ada, text, connectortest.File{Name: "plan.md", Type: "text/markdown", Data: []byte("Buy tea.")})
+			c.Pass(30 * time.Second)
+			runs := a.asked()
+			last := runs[len(runs)-1]
+			var parts []agui.Part
+			c.Must(json.Unmarshal(last.Messages[len(last.Messages)-1].Content, &parts))
+			if len(parts) != 2 || parts[1].Source == nil || parts[1].Source.Type != "url" || !strings.HasPrefix(parts[1].Source.Value, "http://"+webAt+"/api/agents/files/") {
+				t.Fatalf("the agent got %+v", parts)
+			}
+			c.secrets = append(c.secrets, strings.TrimPrefix(parts[1].Source.Value, "http://"+webAt+"/api/agents/files/"))
+			return parts[1].Source.Value
+		}
+		want := func(method, address string, status int, content string) {
+			t.Helper()
+			got, text := c.request(method, strings.TrimPrefix(address, c.browser.Base), "", nil)
+			if got != status || content != "" && text != content {
+				t.Errorf("%s: %d %q; want %d %q", method, got, text, status, content)
+			}
+		}
+		one := address("Read this")
+		if strings.Contains(one, "plan") || strings.Contains(one, string(c.ada)) {
+			t.Errorf("the address is %s", one)
+		}
+		want(http.MethodHead, one, http.StatusMethodNotAllowed, "")
+		want(http.MethodGet, one+"A", http.StatusNotFound, "")
+		want(http.MethodGet, one, http.StatusOK, "Buy tea.")
+		want(http.MethodGet, one, http.StatusNotFound, "")
+		late, other := address("And this"), address("And that")
+		c.crash()
+		c.start()
+		want(http.MethodGet, one, http.StatusNotFound, "")
+		want(http.MethodGet, other, http.StatusOK, "Buy tea.")
+		c.Pass(16 * time.Minute)
+		want(http.MethodGet, late, http.StatusNotFound, "")
+	})
+}

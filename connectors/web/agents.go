@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,6 +26,9 @@ type Agents interface {
 
 // agentsPath begins the paths of agents.
 const agentsPath = "/api/agents/"
+
+// AgentFilesPath begins the paths of files that agents fetch; an id follows, which gives access once.
+const AgentFilesPath = agentsPath + "files/"
 
 const (
 	maxAgentText  = 16_000                        // characters
@@ -128,4 +132,27 @@ func (a agentAPI) message(rw http.ResponseWriter, r *http.Request) {
 	}
 	acc.Altered = acc.Altered && in.ID == "" // a job has another text each time
 	w.hookReply(rw, acc, err)
+}
+
+// file is GET /api/agents/files/{id}. All failures look the same, so that ids can't be probed.
+func (a agentAPI) file(rw http.ResponseWriter, r *http.Request) {
+	w := a.web
+	if !w.allow(rw, r, w.attempts) {
+		return
+	}
+	if r.Method != http.MethodGet || w.opts.AgentFile == nil { // HEAD would use the address up
+		fail(rw, http.StatusMethodNotAllowed, "Fetch the file with GET, once.")
+		return
+	}
+	f, err := w.opts.AgentFile(r.Context(), r.PathValue("id"))
+	if err != nil {
+		if !errors.Is(err, chat.ErrNotFound) {
+			w.failures.note("fetch a file for an agent", err)
+		}
+		fail(rw, http.StatusNotFound, "File not found. An address can be used once, for 15 minutes.")
+		return
+	}
+	r.Header.Del("Range") // the rest could not be fetched later
+	rw.Header().Set("Cache-Control", "no-store")
+	serveFile(rw, r, f.Name, cmp.Or(f.Type, "application/octet-stream"), bytes.NewReader(f.Data))
 }

@@ -14,8 +14,8 @@ import (
 // conversationIDs matches conversation ids in rooms ("web/…"), in names derived from rooms, and in paths of the API.
 var conversationIDs = regexp.MustCompile(`(web/|conversations/)([0-9a-f]{32,40})`)
 
-// tokens matches the tokens of visitors, accounts and programs, which no record needs.
-var tokens = regexp.MustCompile(`(?:visitor|ticket)_[\w-]{20,}|parley_[A-Z2-7]{20,}|eyJ[\w-]+\.[\w-]+\.[\w-]+`)
+// tokens matches the tokens of visitors, accounts and programs, and the addresses of files for agents, which no record needs.
+var tokens = regexp.MustCompile(`agents/files/[\w-]+|(?:visitor|ticket)_[\w-]{20,}|parley_[A-Z2-7]{20,}|eyJ[\w-]+\.[\w-]+\.[\w-]+`)
 
 // HideConversations returns a handler that passes records to h with a hash in place of each conversation id, because
 // the id gives access to the conversation, and with a hash of all of each attribute whose key ends with _hash. The hash of an id depends only on the key, so that records of one

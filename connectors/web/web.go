@@ -35,6 +35,7 @@ import (
 	"parley/connectors/web/login"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/llm"
 	"parley/core/storage"
 )
 
@@ -112,6 +113,8 @@ type Options struct {
 	ClaimUntil time.Time
 	// Agents can write to chats by themselves; nil disables them.
 	Agents Agents
+	// AgentFile returns the file of an address that an agent was given, once. It fails with [chat.ErrNotFound] afterwards.
+	AgentFile func(ctx context.Context, id string) (llm.File, error)
 	// Reasoning allows readers to ask for the reasoning of models, where that is shown.
 	Reasoning bool
 	// Secure serves the chat with TLS too, at listeners of its own; nil for never.
@@ -329,6 +332,7 @@ func (w *Web) routes() http.Handler {
 	api.HandleFunc("POST /api/conversations/{id}/stop", w.stop)
 	api.HandleFunc("POST /api/hooks/{name}", w.hook)
 	api.HandleFunc("POST /api/agents/{name}/messages", agentAPI{w}.message)
+	api.HandleFunc("GET "+AgentFilesPath+"{id}", agentAPI{w}.file)
 	logins := loginAPI{w}
 	api.HandleFunc("GET /api/login", logins.loggedIn)
 	api.HandleFunc("POST /api/login", logins.logIn)

@@ -16,6 +16,8 @@ type File struct {
 	Name string `json:"name,omitempty"`
 	Type string `json:"type"` // MIME type
 	Data []byte `json:"data"`
+	// URL is an address where the receiver can fetch the content, in place of Data: only of files for a model.
+	URL string `json:"url,omitempty"`
 	// Past refers to the file in the store, instead of Data, in an answer that had ended before it was read: see
 	// [storage.Files].
 	Past *PastFile `json:"past,omitempty"`
@@ -26,8 +28,11 @@ func (b File) Picture() bool {
 	return slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, b.Type)
 }
 
-// DataURL returns b as a data: URL, which pages show without a request.
+// DataURL returns b as a data: URL, which pages show without a request, or its URL.
 func (b File) DataURL() string {
+	if b.URL != "" {
+		return b.URL
+	}
 	return "data:" + b.Type + ";base64," + base64.StdEncoding.EncodeToString(b.Data)
 }
 

@@ -64,10 +64,12 @@ type Named struct {
 	// Remembers means that it can keep its own memory of conversations: requests to it have a [Session].
 	Remembers bool
 	// Files means that it takes the files of the question as they are.
-	Files    bool
-	Thinking Thinking // the visible part of its reasoning
-	Prompt   int      // the maximum tokens of its prompts, instead of the usual one; 0 means the usual one
-	Fallback []string // the names of its fallbacks, in order
+	Files bool
+	// FileLinks means that it fetches these files itself: see [File.URL].
+	FileLinks bool
+	Thinking  Thinking // the visible part of its reasoning
+	Prompt    int      // the maximum tokens of its prompts, instead of the usual one; 0 means the usual one
+	Fallback  []string // the names of its fallbacks, in order
 }
 
 // DefaultName is the name of the model that answers, if the owner gives none.

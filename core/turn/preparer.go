@@ -39,7 +39,9 @@ type Preparer struct {
 	Log       *slog.Logger
 
 	// Fetch downloads an attachment, for models that take files; nil: they get none.
-	Fetch     func(ctx context.Context, connector string, f chat.Attachment, limit int64) (llm.File, error)
+	Fetch func(ctx context.Context, connector string, f chat.Attachment, limit int64) (llm.File, error)
+	// FileLink returns an address where a model can fetch an attachment itself.
+	FileLink  func(ctx context.Context, room chat.Room, f chat.Attachment) (string, error)
 	ReadLinks bool // the pages that questions link to are read, too
 	Deaf      bool // voice messages can't be transcribed
 }
@@ -139,7 +141,7 @@ const maxOriginals = 4 // files of a question
 // A file that can't be downloaded is left out, too: the text of the message names it.
 func (pn *preparation) originals(ctx context.Context, s action.TurnContext) (all []llm.File) {
 	m := pn.gen.Route.Current()
-	if !m.Files || pn.Fetch == nil {
+	if !m.Files && !m.FileLinks || pn.Fetch == nil {
 		return nil
 	}
 	for _, asked := range s.Recent {
@@ -150,12 +152,18 @@ func (pn *preparation) originals(ctx context.Context, s action.TurnContext) (all
 			if f.Link || m.Vision && strings.HasPrefix(f.Type, "image/") || len(all) == maxOriginals {
 				continue
 			}
-			file, err := pn.Fetch(ctx, s.Room.Connector, f, llm.MaxFile)
+			var file llm.File
+			var err error
+			if m.FileLinks && pn.FileLink != nil {
+				file.URL, err = pn.FileLink(ctx, s.Room, f)
+			} else {
+				file, err = pn.Fetch(ctx, s.Room.Connector, f, llm.MaxFile)
+			}
 			if err != nil {
 				pn.Log.Warn("a file can't be passed on to the model", "run", pn.at.run.ID, "err", err)
 				continue
 			}
-			all = append(all, llm.File{Name: f.Name, Type: cmp.Or(f.Type, file.Type), Data: file.Data})
+			all = append(all, llm.File{Name: f.Name, Type: cmp.Or(f.Type, file.Type), Data: file.Data, URL: file.URL})
 		}
 	}
 	return all

@@ -205,6 +205,9 @@ func userContent(t llm.Message) json.RawMessage {
 	}
 	for _, f := range slices.Concat(t.Images, t.Files) {
 		part := agui.Part{Type: "document", Source: &agui.Source{Type: "data", Value: base64.StdEncoding.EncodeToString(f.Data), MimeType: f.Type}}
+		if f.URL != "" {
+			part.Source = &agui.Source{Type: "url", Value: f.URL, MimeType: f.Type}
+		}
 		if kind, _, _ := strings.Cut(f.Type, "/"); slices.Contains([]string{"image", "audio", "video"}, kind) {
 			part.Type = kind
 		}
