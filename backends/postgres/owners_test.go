@@ -47,6 +47,7 @@ type replicas struct {
 	storage.Upkeep
 	storage.PersonalData
 	storage.Transcripts
+	storage.Overview
 
 	all  []*Store
 	next atomic.Int64
@@ -71,7 +72,7 @@ func newReplicas(t *testing.T, url string, o Options, n int) *replicas {
 	r.WordIndex, r.VectorIndex, r.VectorBackfill, r.pieces = r.one(), r.one(), r.one(), r.one()
 	r.RoomNotes, r.Inbox, r.Runs, r.Journal, r.Retries, r.Leases = r.one(), r.one(), r.one(), r.one(), r.one(), r.one()
 	r.Files, r.Questions, r.crowd, r.UsageStore, r.Upkeep, r.Fleet, r.Approvals = r.one(), r.one(), r.one(), r.one(), r.one(), r.one(), r.one()
-	r.reminding, r.Uploads, r.Parking, r.PersonalData, r.Transcripts = r.one(), r.one(), r.one(), r.one(), r.one()
+	r.reminding, r.Uploads, r.Parking, r.PersonalData, r.Transcripts, r.Overview = r.one(), r.one(), r.one(), r.one(), r.one(), r.one()
 	return r
 }
 

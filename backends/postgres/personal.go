@@ -34,6 +34,21 @@ func (s *personal) ListRooms(ctx context.Context, limit int) (all []chat.ListedR
 	return all, wrap(err, "listing the rooms")
 }
 
+// newOverview returns the lists of all rooms.
+func newOverview(s *database) record.Overview {
+	return record.Overview{
+		Runs: selectRuns, Now: s.clock.nanos, Scan: s.scanChatRun,
+		Query: func(ctx context.Context, query string, args []any, each func(record.Row) error) error {
+			return s.read(ctx, func(ctx context.Context, q querier) error {
+				rows, err := q.Query(ctx, numbered(query), args...)
+				_ = each(nil)
+				_, err = collect(rows, err, func(r record.Row) (struct{}, error) { return struct{}{}, each(r) })
+				return err
+			})
+		},
+	}
+}
+
 // records returns a page of the rows about a person or a room.
 func (s *personal) records(ctx context.Context, tables []record.PersonalTable, about, after string) (chat.PersonalPage, error) {
 	return record.PersonalPageOf(tables, after, func(t record.PersonalTable, key []any) (found [][]any, err error) {

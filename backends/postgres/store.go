@@ -30,6 +30,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"parley/backends/record"
 	"parley/core/storage"
 )
 
@@ -69,6 +70,7 @@ type Store struct {
 	usage
 	upkeep
 	personal
+	record.Overview
 	leases
 }
 
@@ -116,7 +118,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if err := db.open(ctx, url, o); err != nil {
 		return nil, errors.Join(fmt.Errorf("postgres: opening the database: %w", explain(err)), db.Close())
 	}
-	return &Store{db, journal{db}, memories{db}, directory{db}, people{db}, reminders{db}, uploads{db}, questions{db}, usage{db}, upkeep{db}, personal{db}, leases{db}}, nil
+	return &Store{db, journal{db}, memories{db}, directory{db}, people{db}, reminders{db}, uploads{db}, questions{db}, usage{db}, upkeep{db}, personal{db}, newOverview(db), leases{db}}, nil
 }
 
 // open does the work of Open. The clock is measured before the claim, as the owners of earlier runs are judged by it;

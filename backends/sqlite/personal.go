@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"parley/backends/record"
 	"parley/core/answer"
@@ -32,6 +33,27 @@ func (s *personal) ListRooms(ctx context.Context, limit int) (all []chat.ListedR
 		return err
 	})
 	return all, wrap(err, "listing the rooms")
+}
+
+// newOverview returns the lists of all rooms.
+func newOverview(s *database) record.Overview {
+	return record.Overview{
+		Runs: selectRuns, Now: func() int64 { return record.Nanos(time.Now()) },
+		Scan: func(r record.Row) (chat.Run, error) {
+			run, err := record.ScanRun(r)
+			return run.Run, err
+		},
+		Query: func(ctx context.Context, query string, args []any, each func(record.Row) error) error {
+			return s.read(ctx, func(db *conn) error {
+				rows, err := db.QueryContext(ctx, query, args...)
+				if err == nil {
+					_ = each(nil)
+					_, err = collect(rows, func(r record.Row) (struct{}, error) { return struct{}{}, each(r) })
+				}
+				return err
+			})
+		},
+	}
 }
 
 // records returns a page of the rows about a person or a room.

@@ -27,6 +27,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"parley/backends/record"
 	"parley/core/storage"
 )
 
@@ -71,6 +72,7 @@ type Store struct {
 	usage
 	upkeep
 	personal
+	record.Overview
 }
 
 // The parts of a store: each type has the methods for one group of tables.
@@ -140,7 +142,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err := db.open(ctx, path, o); err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlite: opening %s: %w", path, err), db.Close())
 	}
-	return &Store{db, journal{db}, memories{db}, directory{db}, people{db}, reminders{db}, uploads{db}, questions{db}, usage{db}, upkeep{db}, personal{db}}, nil
+	return &Store{db, journal{db}, memories{db}, directory{db}, people{db}, reminders{db}, uploads{db}, questions{db}, usage{db}, upkeep{db}, personal{db}, newOverview(db)}, nil
 }
 
 func (s *database) open(ctx context.Context, path string, o Options) error {

@@ -35,6 +35,7 @@ type Store interface {
 	Reminders
 	PersonalData
 	Transcripts
+	Overview
 	quota.UsageStore
 	Upkeep
 }

@@ -120,6 +120,10 @@ func (s *Interceptor) FilePart(ctx context.Context, a1 chat.RunID, a2 int, a3 in
 	return intercept1(ctx, s, Call{"FilePart", []any{a1, a2, a3, a4}}, func() (chat.FilePart, error) { return s.Store.FilePart(ctx, a1, a2, a3, a4) })
 }
 
+func (s *Interceptor) FindEntities(ctx context.Context, a1 string, a2 int) ([]chat.Entity, error) {
+	return intercept1(ctx, s, Call{"FindEntities", []any{a1, a2}}, func() ([]chat.Entity, error) { return s.Store.FindEntities(ctx, a1, a2) })
+}
+
 func (s *Interceptor) FindVectors(ctx context.Context, a1 chat.Search) ([]chat.Passage, error) {
 	return intercept1(ctx, s, Call{"FindVectors", []any{a1}}, func() ([]chat.Passage, error) { return s.Store.FindVectors(ctx, a1) })
 }
@@ -184,6 +188,10 @@ func (s *Interceptor) NotesAbout(ctx context.Context, a1 chat.EntityID, a2 chat.
 	return intercept1(ctx, s, Call{"NotesAbout", []any{a1, a2, a3, a4}}, func() ([]chat.RoomNote, error) { return s.Store.NotesAbout(ctx, a1, a2, a3, a4) })
 }
 
+func (s *Interceptor) NotesSince(ctx context.Context, a1 chat.NoteKind, a2 time.Time, a3 int) ([]chat.RoomNote, error) {
+	return intercept1(ctx, s, Call{"NotesSince", []any{a1, a2, a3}}, func() ([]chat.RoomNote, error) { return s.Store.NotesSince(ctx, a1, a2, a3) })
+}
+
 func (s *Interceptor) OpenApprovals(ctx context.Context, a1 chat.RoomID, a2 int) ([]chat.Approval, error) {
 	return intercept1(ctx, s, Call{"OpenApprovals", []any{a1, a2}}, func() ([]chat.Approval, error) { return s.Store.OpenApprovals(ctx, a1, a2) })
 }
@@ -210,6 +218,10 @@ func (s *Interceptor) PairingRequests(ctx context.Context) ([]chat.PairingReques
 
 func (s *Interceptor) Park(ctx context.Context, a1 chat.RunID, a2 chat.Epoch, a3 chat.Wait) error {
 	return intercept(ctx, s, Call{"Park", []any{a1, a2, a3}}, func() error { return s.Store.Park(ctx, a1, a2, a3) })
+}
+
+func (s *Interceptor) PendingApprovals(ctx context.Context, a1 int) ([]chat.Approval, error) {
+	return intercept1(ctx, s, Call{"PendingApprovals", []any{a1}}, func() ([]chat.Approval, error) { return s.Store.PendingApprovals(ctx, a1) })
 }
 
 func (s *Interceptor) People(ctx context.Context) ([]chat.Person, error) {
@@ -330,6 +342,10 @@ func (s *Interceptor) RunOf(ctx context.Context, a1 chat.MemoryID) (chat.Run, er
 
 func (s *Interceptor) RunShowing(ctx context.Context, a1 chat.RoomID, a2 bool, a3 string, a4 int) (chat.Run, error) {
 	return intercept1(ctx, s, Call{"RunShowing", []any{a1, a2, a3, a4}}, func() (chat.Run, error) { return s.Store.RunShowing(ctx, a1, a2, a3, a4) })
+}
+
+func (s *Interceptor) RunsSince(ctx context.Context, a1 time.Time, a2 bool, a3 int) ([]chat.Run, error) {
+	return intercept1(ctx, s, Call{"RunsSince", []any{a1, a2, a3}}, func() ([]chat.Run, error) { return s.Store.RunsSince(ctx, a1, a2, a3) })
 }
 
 func (s *Interceptor) SaveEntity(ctx context.Context, a1 chat.Entity) (chat.News, error) {

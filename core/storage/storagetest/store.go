@@ -37,7 +37,7 @@ type storeCheck struct {
 
 // Run runs all tests.
 func (x StoreSuite) Run(t *testing.T) {
-	for _, c := range slices.Concat(acceptChecks(), joinChecks(), runChecks(), startChecks(), deathChecks(), parkingChecks(), replicaChecks(), memoryChecks(), forgetChecks(), noteChecks(), wordChecks(), vectorChecks(), pieceChecks(), reopenedChecks(), fileChecks(), markChecks(), upkeepChecks(), questionChecks(), approvalChecks(), directoryChecks(), peopleChecks(), reminderChecks(), uploadChecks(), ledgerChecks()) {
+	for _, c := range slices.Concat(acceptChecks(), joinChecks(), runChecks(), startChecks(), deathChecks(), parkingChecks(), replicaChecks(), memoryChecks(), forgetChecks(), noteChecks(), wordChecks(), vectorChecks(), pieceChecks(), reopenedChecks(), fileChecks(), markChecks(), upkeepChecks(), questionChecks(), approvalChecks(), directoryChecks(), peopleChecks(), reminderChecks(), uploadChecks(), ledgerChecks(), overviewChecks()) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { c.run(t, store{x.Open(t), t}) })
 		})

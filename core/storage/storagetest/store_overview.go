@@ -1,0 +1,83 @@
+package storagetest
+
+import (
+	"testing"
+	"time"
+
+	"parley/core/chat"
+)
+
+func overviewChecks() []storeCheck {
+	return []storeCheck{
+		{"lists the runs of all rooms", listsRuns},
+		{"lists pending approvals of all rooms", listsApprovals},
+		{"lists the notes of all rooms", listsNotes},
+		{"finds people by parts of names and ids", findsPeople},
+	}
+}
+
+func listsRuns(t *testing.T, s store) {
+	old := s.opened("a", 1)
+	time.Sleep(time.Hour)
+	since := time.Now()
+	ended, open := s.opened("a", 2), chat.Run{}
+	s.finish(s.start(ended.ID, "me"), answerOf(ended, "yes"))
+	time.Sleep(time.Second)
+	open = s.opened("b", 1)
+	list := func(since time.Time, onlyOpen bool, limit int) (ids []chat.RunID) {
+		all, err := s.RunsSince(t.Context(), since, onlyOpen, limit)
+		s.must(err)
+		for _, r := range all {
+			ids = append(ids, r.ID)
+		}
+		return ids
+	}
+	s.same("all", list(time.Time{}, false, 9), []chat.RunID{open.ID, ended.ID, old.ID})
+	s.same("new ones", list(since, false, 9), []chat.RunID{open.ID, ended.ID})
+	s.same("open ones", list(time.Time{}, true, 9), []chat.RunID{open.ID, old.ID})
+	s.same("one", list(time.Time{}, true, 1), []chat.RunID{open.ID})
+}
+
+func listsApprovals(t *testing.T, s store) {
+	for _, id := range []string{"1", "2", "3"} {
+		_, err := s.RequestApproval(t.Context(), chat.Approval{ID: id, Room: chat.RoomID("room " + id), At: time.Now(), Expires: time.Now().Add(time.Hour), Decision: chat.Pending})
+		s.must(err)
+		time.Sleep(time.Second)
+	}
+	s.must(s.DecideApproval(t.Context(), "2", chat.Pending, chat.Denied, "olga", time.Now()))
+	all, err := s.PendingApprovals(t.Context(), 9)
+	s.must(err)
+	var ids []string
+	for _, a := range all {
+		ids = append(ids, a.ID)
+	}
+	s.same("pending", ids, []string{"3", "1"})
+}
+
+func listsNotes(t *testing.T, s store) {
+	for _, room := range []chat.RoomID{"a", "b"} {
+		s.opened(room, 1)
+		s.must(s.SaveNote(t.Context(), chat.RoomNote{Room: room, Kind: chat.FeedbackNote, Key: "x", Text: "down", At: time.Now()}))
+		s.must(s.SaveNote(t.Context(), chat.RoomNote{Room: room, Kind: chat.FactNote, Key: "x", Text: "fact", At: time.Now()}))
+		time.Sleep(time.Minute)
+	}
+	all, err := s.NotesSince(t.Context(), chat.FeedbackNote, time.Now().Add(-90*time.Second), 9)
+	s.must(err)
+	s.same("the new ones", len(all), 1)
+	s.same("the room", all[0].Room, chat.RoomID("b"))
+	all, err = s.NotesSince(t.Context(), chat.FeedbackNote, time.Time{}, 9)
+	s.must(err)
+	s.same("all", len(all), 2)
+}
+
+func findsPeople(t *testing.T, s store) {
+	for _, e := range []chat.Entity{{ID: "fake/1", Connector: "fake", Names: []string{"Ada", "Countess"}}, {ID: "fake/2", Connector: "fake", Names: []string{"100%"}}} {
+		_, err := s.SaveEntity(t.Context(), e)
+		s.must(err)
+	}
+	for part, want := range map[string]int{"": 2, "COUNT": 1, "fake/": 2, "fake/2": 1, "0%": 1, "%a": 0, "none": 0, "_": 0, "!": 0} {
+		all, err := s.FindEntities(t.Context(), part, 9)
+		s.must(err)
+		s.same("the number for "+part, len(all), want)
+	}
+}
