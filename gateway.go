@@ -201,7 +201,7 @@ func (g *Gateway) webOptions(e *edition) web.Options {
 		Proxies: c.TrustedProxies, Limits: web.Limits(c.Limits), Ready: g.backends.ready,
 		Limited: limits(append(slices.Clone(g.limited), g.backends.limited, g.brokenText)), Log: g.env.Log,
 		Memo: g.backends.memo, Zone: e.cfg.Zone(),
-		Refuse: reader.Refuse, Accept: reader.Accept(), Thumbnail: g.env.thumbnails(), Suggestions: suggestions(e.cfg), Hooks: e.tasks, Agents: e.tasks, AgentFile: g.agentFile, Setup: g.env.Setup,
+		Refuse: reader.Refuse, Accept: reader.Accept(), Thumbnail: g.env.thumbnails(), Suggestions: suggestions(e.cfg), Hooks: e.tasks, Agents: e.tasks, AgentFile: g.agentFile, Setup: g.env.Setup, Admin: g.operatorsPage(e),
 	}
 }
 

@@ -77,6 +77,7 @@ func (g *Gateway) addTasks(e, before *edition) (err error) {
 	if e.plugins.same(tasks.Name) {
 		e.tasks = before.tasks
 	}
+	e.plugins.add("admin", nil, func() (action.Plugin, error) { return operators{gateway: g, edition: e}.plugin(), nil })
 	return e.plugins.addProgram()
 }
 
@@ -108,18 +109,26 @@ func (g *Gateway) Reload(ctx context.Context) (needRestart []string, err error) 
 	}
 	g.reloading.Lock()
 	defer g.reloading.Unlock()
+	needRestart, err = g.load(ctx)
+	if g.broken.Store(err != nil); err != nil {
+		err = g.rejected(context.WithoutCancel(ctx), err)
+	}
+	return needRestart, err
+}
+
+// load reads the configuration and applies it. After an error nothing has changed. It requires the lock.
+func (g *Gateway) load(ctx context.Context) (needRestart []string, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), initLimit) // a caller that leaves makes no configuration invalid
 	defer cancel()
+	if g.env.Reloaded != nil {
+		defer func() { g.env.Reloaded(err) }()
+	}
 	cfg, err := g.env.Load()
 	if err == nil {
 		needRestart, err = g.apply(ctx, cfg)
 	}
-	g.broken.Store(err != nil)
-	if g.env.Reloaded != nil {
-		defer func() { g.env.Reloaded(err) }()
-	}
 	if err != nil {
-		return nil, g.rejected(ctx, err)
+		return nil, err
 	}
 	g.env.Log.Info("the configuration was reloaded")
 	if len(needRestart) > 0 {

@@ -43,6 +43,7 @@ func (d checker) check(c *Config) {
 	d.checkInitiative(c)
 	d.checkPeople(c.People)
 	d.checkRetention(c.Retention)
+	d.checkAdmin(c.Admin.OIDC)
 	d.checkSchedules(c)
 	d.checkHooks(c.Hooks)
 	c.Connectors.check(d.decoder)

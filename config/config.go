@@ -20,6 +20,7 @@ package config
 import (
 	"fmt"
 	"net/netip"
+	"net/url"
 	"time"
 
 	"parley/core/quota"
@@ -35,6 +36,8 @@ type Config struct {
 	Connectors Connectors `yaml:"connectors" restart:"true"`
 	// The web chat and its API.
 	Web Web `yaml:"web"`
+	// The operator's page, at /admin of the web chat. See docs/operate.md.
+	Admin Admin `yaml:"admin"`
 	// Who the agent is. See docs/character.md.
 	Agent Agent `yaml:"agent"`
 	// Who can do what. See docs/access.md.
@@ -104,6 +107,42 @@ type Config struct {
 	Places map[string]string `yaml:"-"`
 	// Files are the files that it was read from, besides its own: the character file, and those of ${file:PATH}.
 	Files []string `yaml:"-"`
+	// Prompts are those of Files with the agent's character and prompts, which hold no secrets.
+	Prompts []string `yaml:"-"`
+}
+
+// Admin is the operator's page. Browsers on this machine can open it, and others over https: by web.tls, or through one of
+// web.trusted_proxies.
+type Admin struct {
+	// Log in with your organization's OpenID Connect, besides the one-time codes. Its redirect address is /admin/oidc/callback.
+	OIDC OIDC `yaml:"oidc"`
+}
+
+// OIDC is a provider of OpenID Connect.
+type OIDC struct {
+	// The provider's address, such as https://login.example.org/realms/main. Empty = off.
+	Issuer string `yaml:"issuer"`
+	// The id of the client that you registered there.
+	ClientID string `yaml:"client_id"`
+	// Its secret, if it has one.
+	ClientSecret Secret `yaml:"client_secret"`
+	// The group of the owners, by the claim groups. Empty = none.
+	Owners string `yaml:"owners"`
+	// The group of the staff, who see conversations and requests, but neither the configuration nor the spending. Empty = none.
+	Staff string `yaml:"staff"`
+}
+
+func (d checker) checkAdmin(o OIDC) {
+	u, err := url.Parse(o.Issuer)
+	switch {
+	case o == OIDC{}:
+	case err != nil || u.Scheme != "https" && u.Hostname() != "127.0.0.1":
+		d.reject("admin.oidc.issuer", "is no address with https", "write it as the provider does, such as https://login.example.org")
+	case o.ClientID == "":
+		d.reject("admin.oidc.client_id", "is missing", "register the gateway at the provider, with the redirect address /admin/oidc/callback")
+	case o.Owners == "" && o.Staff == "":
+		d.reject("admin.oidc.owners", "is missing, and so is admin.oidc.staff", "name the group of the owners, or of the staff")
+	}
 }
 
 // Retention is the number of days that data is kept.

@@ -233,7 +233,11 @@ func (d *decoder) list(path string, n *node, into reflect.Value) {
 func (d *decoder) scalar(path string, n *node, into reflect.Value, form form) {
 	value, first := n.text, ""
 	if n.kind == text || n.kind == absent {
+		before := len(*d.refs.opened)
 		resolved, used, wrong := d.refs.resolve(n.text)
+		if strings.HasPrefix(path, "agent.") {
+			d.config.Prompts = append(d.config.Prompts, (*d.refs.opened)[before:]...)
+		}
 		if wrong != nil {
 			d.marks[path].bad = true
 			d.report(n.line, n.column, path, wrong.message, wrong.hint)

@@ -60,7 +60,7 @@ func build(name string, root *node, refs resolver, platforms []sections.Section)
 	var left []string
 	c.Files = *refs.opened
 	if d.character != "" {
-		c.Files = append(c.Files, d.character)
+		c.Files, c.Prompts = append(c.Files, d.character), append(c.Prompts, d.character)
 	}
 	c.Agent.Sources = d.sources(name, c.Agent)
 	c.Agent.Documents, left = c.Agent.Sources.Read(nil)

@@ -14,6 +14,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"sync"
@@ -143,6 +144,23 @@ func (rt *Runtime) OwnerCode(ctx context.Context) (string, error) {
 // unknown or has expired, and with the error of the store.
 func (rt *Runtime) Approve(ctx context.Context, code string) (chat.Person, error) {
 	return rt.all.now.Load().inbox.pairing.Approve(ctx, code)
+}
+
+// Owns reports whether an account is an owner. It fails with the error of the store.
+func (rt *Runtime) Owns(ctx context.Context, id chat.EntityID) (bool, error) {
+	return rt.all.now.Load().inbox.pairing.Owns(ctx, id)
+}
+
+// StopTurns ends the turns of a room up to upTo, as /stop does. It fails with the error of the store.
+func (rt *Runtime) StopTurns(ctx context.Context, room chat.RoomID, upTo chat.ResponseID) error {
+	return rt.all.now.Load().inbox.stops.Stop(ctx, room, upTo)
+}
+
+// DecideCall approves a call that waits, once, or denies it, as by would in a chat, or the operator if by is empty: the first decision
+// counts. It returns the reply to by, and fails with the error of the store.
+func (rt *Runtime) DecideCall(ctx context.Context, approval string, approve bool, by chat.EntityID) (string, error) {
+	g := rt.all.now.Load()
+	return g.turns.Preparer.Approvals.Decide(ctx, approval, approve, cmp.Or(by, g.cfg.Access.Operator))
 }
 
 // TellOwners sends a text to the owners in their direct chats, as far as these are known, once for each key. It fails with the error of the

@@ -82,6 +82,7 @@ type inbox struct {
 	pairing   *access.Pairing
 	links     *access.Links
 	changes   *intake.Changes
+	stops     *intake.Stopper
 	intake    *intake.Intake
 }
 
@@ -108,7 +109,7 @@ func newInbox(b *base) *inbox {
 	}
 	choices := &intake.Choices{Store: store, Questions: questions, Pairing: pairing, Admission: admission, Messages: messages, Live: b.live, Log: log}
 	questions.Handle(intake.Handlers(choices, stops, changes, links)...)
-	return &inbox{questions: questions, notices: notices, pairing: pairing, links: links, changes: changes, intake: &intake.Intake{
+	return &inbox{questions: questions, notices: notices, pairing: pairing, links: links, changes: changes, stops: stops, intake: &intake.Intake{
 		Store: store, Admission: admission, Messages: messages, Choices: choices, Changes: changes, Roster: roster,
 		Commands: &intake.Commands{Store: store, Agent: agent.Entity(), Turns: b.Turns, Pairing: pairing, Claims: b.claims, Lanes: b.lanes, Stops: stops},
 		Tasks:    &intake.Tasks{Store: store, Agent: agent.Entity(), Questions: questions, Lanes: b.lanes, Emit: b.hub.Emit},

@@ -2,9 +2,11 @@ package web
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"testing"
 )
 
@@ -77,5 +79,52 @@ func TestSetupIsForThisMachine(t *testing.T) {
 	nearbySetup(nil).ServeHTTP(rw, between(t, "127.0.0.1:9", "127.0.0.1:80", httptest.NewRequest(http.MethodGet, SetupPath, nil)))
 	if rw.Code != http.StatusNotFound {
 		t.Errorf("a gateway that is set up replies %d; want 404", rw.Code)
+	}
+}
+
+// The operator's page is for browsers on this machine, and over TLS, also behind a trusted proxy. Attempts to log in are limited.
+func TestOperatorsPageNeedsTLS(t *testing.T) {
+	var seen *http.Request
+	page := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen = r })
+	w := New(Options{Listener: noListener{}, Proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Admin: page})
+	for name, c := range map[string]struct {
+		peer   string
+		tls    bool
+		header http.Header
+		want   string // the scheme and the address that the page gets; empty: there is no page
+	}{
+		"this machine":                 {"127.0.0.1:9", false, nil, "http 127.0.0.1"},
+		"a proxy on this machine":      {"127.0.0.1:9", false, http.Header{"X-Forwarded-For": {"198.51.100.7"}, "X-Forwarded-Proto": {"https"}}, ""},
+		"another machine":              {"198.51.100.7:9", false, nil, ""},
+		"another machine that lies":    {"198.51.100.7:9", false, http.Header{"X-Forwarded-For": {"127.0.0.1"}, "X-Forwarded-Proto": {"https"}}, ""},
+		"TLS":                          {"198.51.100.7:9", true, nil, "https 198.51.100.7"},
+		"a trusted proxy with TLS":     {"10.1.2.3:9", false, http.Header{"X-Forwarded-For": {"198.51.100.7"}, "X-Forwarded-Proto": {"https"}}, "https 198.51.100.7"},
+		"a trusted proxy without TLS":  {"10.1.2.3:9", false, http.Header{"X-Forwarded-For": {"198.51.100.7"}, "X-Forwarded-Proto": {"http"}}, ""},
+		"a trusted proxy without both": {"10.1.2.3:9", false, nil, ""},
+	} {
+		seen = nil
+		r := between(t, c.peer, "127.0.0.1:80", httptest.NewRequest(http.MethodGet, "/admin", nil))
+		for key, values := range c.header {
+			r.Header[key] = values
+		}
+		if c.tls {
+			r.TLS = &tls.ConnectionState{}
+		}
+		rw := httptest.NewRecorder()
+		door{w}.operators(page).ServeHTTP(rw, r)
+		got := ""
+		if seen != nil {
+			got = seen.URL.Scheme + " " + seen.RemoteAddr
+		}
+		if got != c.want || (c.want == "") != (rw.Code == http.StatusNotFound) {
+			t.Errorf("%s: %d, %q; want %q", name, rw.Code, got, c.want)
+		}
+	}
+	for n := range loginsEach + 1 {
+		rw := httptest.NewRecorder()
+		door{w}.operators(page).ServeHTTP(rw, between(t, "127.0.0.1:9", "127.0.0.1:80", httptest.NewRequest(http.MethodPost, "/admin/login", nil)))
+		if limited := rw.Code == http.StatusTooManyRequests; limited != (n == loginsEach) {
+			t.Errorf("attempt %d: %d", n, rw.Code)
+		}
 	}
 }

@@ -128,6 +128,47 @@ func nearbySetup(page http.Handler) http.Handler {
 
 const maxSetup = 64 << 10 // bytes of the form
 
+// operators serves the operator's page: to browsers on this machine, and to others over TLS, which the gateway or a trusted proxy ends. For all
+// other requests the path does not exist. Attempts to log in are limited.
+func (d door) operators(page http.Handler) http.Handler {
+	w := d.web
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		peer, err := netip.ParseAddrPort(r.RemoteAddr)
+		proxied := err == nil && w.guard.trusted(peer.Addr().Unmap()) && r.Header.Get("X-Forwarded-Proto") == "https"
+		safe := r.TLS != nil || proxied
+		if page == nil || !safe && !nearby(r) {
+			fail(rw, http.StatusNotFound, "Not found.")
+			return
+		}
+		from := w.guard.client(r)
+		if r.Method == http.MethodPost && r.URL.Path == adminPath+"/login" {
+			if wait := max(w.logins.take(caller{from: from}), w.allLogins.take(caller{})); wait > 0 {
+				retryLater(rw, wait)
+				http.Error(rw, "Too many attempts. Please wait a few minutes.", http.StatusTooManyRequests)
+				return
+			}
+		}
+		ctx, end := context.WithCancelCause(r.Context())
+		defer end(nil)
+		go func() { // it ends with the request
+			select {
+			case <-w.leaving:
+				end(chat.ErrShutdown)
+			case <-ctx.Done():
+			}
+		}()
+		r = r.Clone(ctx)
+		r.RemoteAddr, r.URL.Scheme, r.URL.Host = from.Addr().String(), "http", r.Host
+		if safe {
+			r.URL.Scheme = "https"
+		}
+		page.ServeHTTP(rw, r)
+	})
+}
+
+// adminPath is the path of the operator's page.
+const adminPath = "/admin"
+
 // here reports whether a program on this machine sends r: it is nearby, and no browser's page sends it.
 func here(r *http.Request) bool { return r.Header.Get("Origin") == "" && nearby(r) }
 

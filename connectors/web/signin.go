@@ -77,7 +77,7 @@ func (a loginAPI) logIn(rw http.ResponseWriter, r *http.Request) {
 		fail(rw, http.StatusBadRequest, "The request must be the JSON object {\"code\": …}.")
 		return
 	}
-	token, err := a.web.sessions.Redeem(r.Context(), body.Code, device(r.UserAgent()))
+	token, err := a.web.sessions.Redeem(r.Context(), body.Code, Device(r))
 	switch {
 	case errors.Is(err, chat.ErrNotFound):
 		fail(rw, http.StatusForbidden, "This code is wrong, was used, or has expired. Run gateway pair --web for a new one.")
@@ -112,8 +112,9 @@ func pageCookie(r *http.Request, name, token string, lasts time.Duration) *http.
 	}
 }
 
-// device describes a browser in a few words.
-func device(agent string) string {
+// Device describes the browser that makes r in a few words.
+func Device(r *http.Request) string {
+	agent := r.UserAgent()
 	named := func(among ...string) string {
 		for _, one := range among {
 			if sign, name, _ := strings.Cut(one, "="); strings.Contains(agent, sign) {

@@ -90,6 +90,9 @@ type Options struct {
 	LocalToken string
 	// Setup serves the page that sets the gateway up, to browsers on this machine; nil: there is none. It must ask for a secret itself.
 	Setup http.Handler
+	// Admin serves the operator's page at /admin; nil: there is none. It logs users in itself. Its requests have a URL with the scheme and the
+	// host of the browser, and the address of the browser as RemoteAddr.
+	Admin http.Handler
 	// Mounts serves the paths of other connectors. They check requests themselves.
 	Mounts map[string]http.Handler
 	// Refuse returns why a file with that name, claimed type and beginning can't be read, in a few words for users, or "". nil accepts all.
@@ -360,6 +363,8 @@ func (w *Web) routes() http.Handler {
 	mux.Handle("/api/chat/", shaped(others, aisdkErrors))
 	mux.Handle(LocalPath, w.bounded(w.local()))
 	mux.Handle(SetupPath, w.bounded(nearbySetup(w.opts.Setup)))
+	mux.Handle(adminPath, w.bounded(door{w}.operators(w.opts.Admin)))
+	mux.Handle(adminPath+"/", w.bounded(door{w}.operators(w.opts.Admin)))
 	mux.Handle("/", w.bounded(w.guard.page(pages(w.opts))))
 	all := http.NewServeMux()
 	all.Handle("/", w.guard.host(legible(mux)))

@@ -24,6 +24,7 @@ const (
 	RemindersCommand CommandName = "reminders" // lists and cancels reminders
 	MemoryCommand    CommandName = "memory"    // lists the facts about a person
 	ForgetCommand    CommandName = "forget"    // deletes those, or a message
+	AdminCommand     CommandName = "admin"     // gives a code for the operator's page
 )
 
 // CommandSpec is a command as listed by /help and in the menus of platforms.
@@ -51,6 +52,7 @@ func Commands() []CommandSpec {
 		{ApprovalsCommand, "Show which tool calls were approved here", "", false},
 		{LinkCommand, "Link your account on another platform", "The code from your other account", false},
 		{UnlinkCommand, "Separate this account from your others", "", false},
+		{AdminCommand, "Get a code for the operator's page", "", true},
 		{HelpCommand, "Show commands", "", true},
 	}
 }

@@ -172,6 +172,12 @@ const (
 // Name implements [action.ChoiceHandler].
 func (ap *Approvals) Name() string { return Handler }
 
+// Decide approves a call once, or denies it, as by would in a direct chat. It returns what Chosen does.
+func (ap *Approvals) Decide(ctx context.Context, id string, approve bool, by chat.EntityID) (string, error) {
+	option := map[bool]string{true: once, false: deny}[approve]
+	return ap.Chosen(ctx, chat.Question{Options: []string{option}, By: by, Payload: id})
+}
+
 // Chosen implements [action.ChoiceHandler]: an owner has decided, and the waiting run continues. It returns the reply
 // to the owner. After a crash it can be called again for the same choice, and then returns the same reply.
 func (ap *Approvals) Chosen(ctx context.Context, q chat.Question) (string, error) {

@@ -64,6 +64,7 @@ func reply(name chat.CommandName) func(*commandRun, context.Context) (string, er
 		chat.MemoryCommand:    (*commandRun).plugin,
 		chat.ForgetCommand:    (*commandRun).plugin,
 		chat.RemindersCommand: (*commandRun).plugin,
+		chat.AdminCommand:     (*commandRun).plugin,
 	}[name]
 }
 

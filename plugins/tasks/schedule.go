@@ -108,19 +108,35 @@ func (k *keeper) delay(at time.Time) time.Duration {
 	return time.Duration(h.Sum64()%uint64(k.Jitter/time.Second)) * time.Second
 }
 
-// do gives the agent the task.
-func (k *keeper) do(ctx context.Context, at time.Time) error {
-	room, err := k.room(ctx, k.Room)
-	if err == nil {
-		var acc chat.Accepted
-		acc, err = k.services.Task(ctx, chat.Task{
-			Room: room.ID, By: chat.EntityID(chat.SchedulePrefix + k.Name), Name: "Schedule " + k.Name, Text: k.Text, Speak: k.Speak,
-			Key: strconv.FormatInt(at.Unix(), 10),
-		})
-		if err == nil && acc.Run == "" {
-			k.Log.Info("a schedule was left out; its room is muted, or too much waits there", "schedule", k.Name)
+// Start gives the agent the task of a schedule now, once for each key. It fails with [chat.ErrNotFound] if there is no such schedule or its
+// room is not known, and with [chat.ErrUnreached].
+func (t *Tasks) Start(ctx context.Context, name, key string) error {
+	for _, s := range t.Schedules {
+		if s.Name == name {
+			return t.start(ctx, s, key)
 		}
 	}
+	return chat.ErrNotFound
+}
+
+// start gives the agent the task of a schedule.
+func (t *Tasks) start(ctx context.Context, s Schedule, key string) error {
+	room, err := t.room(ctx, s.Room)
+	if err != nil {
+		return err
+	}
+	acc, err := t.services.Task(ctx, chat.Task{
+		Room: room.ID, By: chat.EntityID(chat.SchedulePrefix + s.Name), Name: "Schedule " + s.Name, Text: s.Text, Speak: s.Speak, Key: key,
+	})
+	if err == nil && acc.Run == "" {
+		t.Log.Info("a schedule was left out; its room is muted, or too much waits there", "schedule", s.Name)
+	}
+	return err
+}
+
+// do gives the agent the task.
+func (k *keeper) do(ctx context.Context, at time.Time) error {
+	err := k.start(ctx, k.Schedule, strconv.FormatInt(at.Unix(), 10))
 	if unreachable(err) {
 		k.Log.Warn("the room of a schedule is not known; write to the agent there first", "schedule", k.Name)
 		return nil

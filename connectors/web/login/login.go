@@ -4,6 +4,7 @@
 package login
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -47,8 +48,13 @@ type Store interface {
 	Swap(ctx context.Context, name, old, value string) (bool, error)
 }
 
-// Sessions are the browsers that act as the owner. It is safe for concurrent use, also by several processes with one store.
-type Sessions struct{ Store Store }
+// Sessions are browsers that are logged in. It is safe for concurrent use, also by several processes with one store.
+type Sessions struct {
+	Store Store
+	// Name is the name of the stored sessions, and Lasts how long one lasts; empty: those of the owner's browsers in the chat.
+	Name  string
+	Lasts time.Duration
+}
 
 // Session is one browser.
 type Session struct {
@@ -57,6 +63,9 @@ type Session struct {
 	Since  time.Time
 	Ends   time.Time
 	Hash   string // of its token
+	// Who logged in, and Role, are those of [Sessions.Begin]. They are empty for the owner's browsers in the chat.
+	Who  string `json:",omitempty"`
+	Role string `json:",omitempty"`
 }
 
 // code is a stored code.
@@ -80,19 +89,34 @@ func (s Sessions) NewCode(ctx context.Context) (string, error) {
 
 // Redeem exchanges a code for the token of a new session. [chat.ErrNotFound] if the code is wrong, was used, or has expired.
 func (s Sessions) Redeem(ctx context.Context, written, device string) (token string, err error) {
-	err = Change(ctx, s.Store, codeName, func(c *code) error {
-		if !same(c.Hash, Hash(plain(written))) || !time.Now().Before(c.Ends) {
+	if err := s.Spend(ctx, written); err != nil {
+		return "", err
+	}
+	return s.Begin(ctx, Session{Device: device})
+}
+
+// Spend uses up a code of [Sessions.NewCode]. It fails like Redeem.
+func (s Sessions) Spend(ctx context.Context, written string) error {
+	err := Change(ctx, s.Store, codeName, func(c *code) error {
+		if !Same(c.Hash, Hash(Plain(written))) || !time.Now().Before(c.Ends) {
 			return chat.ErrNotFound
 		}
 		*c = code{} // it is used up before there is a session
 		return nil
 	})
 	if err != nil {
-		return "", fmt.Errorf("redeem a code: %w", err)
+		return fmt.Errorf("redeem a code: %w", err)
 	}
+	return nil
+}
+
+// Begin stores a session with a device, and a user and a role if it has them, and returns its token. It fails if the session can't be
+// stored.
+func (s Sessions) Begin(ctx context.Context, made Session) (token string, err error) {
 	token, now := rand.Text(), time.Now()
-	made := Session{ID: Hash(token)[:idLength], Device: device[:min(len(device), maxDevice)], Since: now, Ends: now.Add(SessionTime), Hash: Hash(token)}
-	err = Change(ctx, s.Store, sessionsName, func(all *[]Session) error {
+	made.ID, made.Hash, made.Device = Hash(token)[:idLength], Hash(token), made.Device[:min(len(made.Device), maxDevice)]
+	made.Since, made.Ends = now, now.Add(cmp.Or(s.Lasts, SessionTime))
+	err = Change(ctx, s.Store, s.name(), func(all *[]Session) error {
 		*all = append(current(*all), made)
 		*all = (*all)[max(0, len(*all)-mostSessions):]
 		return nil
@@ -103,6 +127,8 @@ func (s Sessions) Redeem(ctx context.Context, written, device string) (token str
 	return token, nil
 }
 
+func (s Sessions) name() string { return cmp.Or(s.Name, sessionsName) }
+
 // Find returns the session with a token, or [chat.ErrNotFound]. It reads the store each time: a revoked session ends at once.
 func (s Sessions) Find(ctx context.Context, token string) (found Session, err error) {
 	all, err := s.List(ctx)
@@ -111,7 +137,7 @@ func (s Sessions) Find(ctx context.Context, token string) (found Session, err er
 	}
 	wanted := Hash(token)
 	for _, one := range all { // all of them: how long it takes says nothing
-		if same(one.Hash, wanted) {
+		if Same(one.Hash, wanted) {
 			found = one
 		}
 	}
@@ -123,7 +149,7 @@ func (s Sessions) Find(ctx context.Context, token string) (found Session, err er
 
 // List returns the sessions, oldest first. It fails if they can't be read from the store.
 func (s Sessions) List(ctx context.Context) ([]Session, error) {
-	all, err := Read[[]Session](ctx, s.Store, sessionsName)
+	all, err := Read[[]Session](ctx, s.Store, s.name())
 	if err != nil {
 		return nil, fmt.Errorf("read the sessions: %w", err)
 	}
@@ -141,7 +167,7 @@ func Read[T any](ctx context.Context, store Store, name string) (value T, err er
 
 // End ends a session. [chat.ErrNotFound] if there is none with this id.
 func (s Sessions) End(ctx context.Context, id string) error {
-	if err := Remove(ctx, s.Store, sessionsName, func(one Session) bool { return one.ID == id }); err != nil {
+	if err := Remove(ctx, s.Store, s.name(), func(one Session) bool { return one.ID == id }); err != nil {
 		return fmt.Errorf("end a session: %w", err)
 	}
 	return nil
@@ -218,9 +244,9 @@ func current(all []Session) []Session {
 	return slices.DeleteFunc(slices.Clone(all), func(one Session) bool { return !now.Before(one.Ends) })
 }
 
-// plain returns a code in the form that is hashed, in whatever form it was typed. Digits that a code never has stand
+// Plain returns a code in the form that is hashed, in whatever form it was typed. Digits that a code never has stand
 // for the letters that they look like.
-func plain(written string) string {
+func Plain(written string) string {
 	return strings.NewReplacer("-", "", " ", "", "0", "O", "1", "I", "8", "B").Replace(strings.ToUpper(strings.TrimSpace(written)))
 }
 
@@ -230,7 +256,7 @@ func Hash(secret string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// same compares hashes, an empty one with none.
-func same(kept, given string) bool {
+// Same compares hashes, an empty one with none.
+func Same(kept, given string) bool {
 	return kept != "" && subtle.ConstantTimeCompare([]byte(kept), []byte(given)) == 1
 }

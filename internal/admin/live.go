@@ -1,0 +1,153 @@
+package admin
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"parley/core/answer"
+	"parley/core/chat"
+	"parley/core/text"
+)
+
+const (
+	mostLive    = 50                     // answers that the page lists
+	mostStreams = 20                     // browsers that follow them
+	maxTail     = 4000                   // characters of an answer, its end
+	frameEvery  = 300 * time.Millisecond // between two events
+	listEvery   = 4                      // events for each look at the list of answers
+	aliveEvery  = 50                     // events until a line keeps an idle connection open
+)
+
+// liveRun is an answer that is being written.
+type liveRun struct {
+	ID       string `json:"id"`
+	Room     string `json:"room"`
+	Author   string `json:"author"`
+	Since    string `json:"since"`
+	State    string `json:"state"`
+	Question string `json:"question"`
+	Text     string `json:"text"`
+}
+
+// live shows the answers that are being written.
+func (a *Admin) live(v *visit) (shown view) {
+	for _, r := range check(a.Store.RunsSince(v.Context(), time.Time{}, true, mostLive))(v) {
+		shown.Live = append(shown.Live, a.liveRun(v, r, r.Text))
+	}
+	return shown
+}
+
+// liveRun describes a run whose text is so far written.
+func (a *Admin) liveRun(v *visit, r chat.Run, written string) liveRun {
+	if len(written) > 4*maxTail { // at most four bytes a character
+		written = written[len(written)-4*maxTail:]
+	}
+	if all := []rune(written); len(all) > maxTail {
+		written = "…" + string(all[len(all)-maxTail:])
+	}
+	question, author := a.question(v, r)
+	return liveRun{string(r.ID), a.roomName(v, r.Room), author, a.clock(r.Opened), outcome(r), question, text.Visible(strings.ToValidUTF8(written, ""))}
+}
+
+// stop ends an answer.
+func (a *Admin) stop(v *visit) (string, error) {
+	run, err := a.Store.Run(v.Context(), chat.RunID(v.PostForm.Get("id")))
+	if err == nil {
+		err = a.Gateway.StopTurns(v.Context(), run.Room, run.Response)
+	}
+	return "The answer is being stopped.", err
+}
+
+// events streams the live answers, until the browser or the gateway leaves: an event has all of them, and comes when one has changed.
+func (a *Admin) events(rw http.ResponseWriter, v *visit) {
+	select {
+	case a.streams <- struct{}{}:
+		defer func() { <-a.streams }()
+	default:
+		http.Error(rw, "Too many browsers follow live answers. Close one.", http.StatusTooManyRequests)
+		return
+	}
+	rw.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	rw.Header().Set("X-Accel-Buffering", "no")
+	f := follower{Admin: a, watched: map[chat.RunID]*answer.Answer{}}
+	tick := time.NewTicker(frameEvery)
+	defer tick.Stop()
+	for n := 0; ; n++ {
+		part, err := f.next(v, n)
+		if err == nil && part != "" {
+			if _, err = rw.Write([]byte(part)); err == nil {
+				err = http.NewResponseController(rw).Flush()
+			}
+		}
+		if err != nil {
+			return // the browser connects again
+		}
+		select {
+		case <-tick.C:
+		case <-v.Context().Done():
+			return
+		}
+	}
+}
+
+// follower follows the live answers for one browser.
+type follower struct {
+	*Admin
+	runs    []chat.Run
+	watched map[chat.RunID]*answer.Answer
+	last    string // event
+}
+
+// next returns the nth part of the stream, or "" if nothing has changed. It fails if the session has ended, and with the error of the store.
+func (f *follower) next(v *visit, n int) (part string, err error) {
+	if n%aliveEvery == 0 {
+		if _, _, err := f.find(v.Request); err != nil {
+			return "", err
+		}
+		part = ": alive\n\n"
+	}
+	if n%listEvery == 0 {
+		f.runs = check(f.Store.RunsSince(v.Context(), time.Time{}, true, mostLive))(v)
+	}
+	list, watched := []liveRun{}, map[chat.RunID]*answer.Answer{}
+	for _, r := range f.runs {
+		written := f.watched[r.ID]
+		if written != nil {
+			if _, err := written.Changed(0); err != nil { // another process continues it, or it has ended
+				written = nil
+			}
+		}
+		if written == nil {
+			written, _ = f.Gateway.Watch(v.Context(), r.ID) // otherwise the next list is without it
+		}
+		if written != nil {
+			watched[r.ID] = written
+			list = append(list, f.liveRun(v, r, plain(written.View())))
+		}
+	}
+	f.watched = watched
+	event, err := json.Marshal(list)
+	if err = cmp.Or(v.err, err); err == nil && string(event) != f.last {
+		f.last = string(event)
+		part += "data: " + f.last + "\n\n"
+	}
+	return part, err
+}
+
+// plain returns the text of an answer, with a line for each call.
+func plain(v answer.View) string {
+	var parts []string
+	for _, s := range v.Segments {
+		if s.Call != "" {
+			parts = append(parts, fmt.Sprintf("[%s %s]", s.Tool.Name, s.Tool.Stage))
+		}
+		if s.Text != "" {
+			parts = append(parts, s.Text)
+		}
+	}
+	return strings.Join(parts, "\n\n")
+}

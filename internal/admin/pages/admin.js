@@ -1,0 +1,44 @@
+// Follows live answers, and fills in the code that a link of the agent holds. Every page works without this script.
+
+const code = document.querySelector('#code')
+if (code && location.hash) {
+  code.value = decodeURIComponent(location.hash.slice(1))
+  history.replaceState(null, '', location.pathname)
+}
+
+document.querySelector('nav [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
+
+const live = document.querySelector('#live')
+if (live) follow(live)
+
+function follow(live) {
+  const source = new EventSource('/admin/events')
+  source.onmessage = (event) => show(live, JSON.parse(event.data))
+}
+
+// show makes the page equal to the list, and changes only what is different: what has the focus stays.
+function show(live, runs) {
+  document.querySelector('#none').hidden = runs.length > 0
+  const cards = new Map([...live.children].map((card) => [card.dataset.run, card]))
+  for (const run of runs) {
+    const card = cards.get(run.id) ?? live.appendChild(blank(run.id))
+    cards.delete(run.id)
+    for (const part of ['room', 'state', 'author', 'since', 'question', 'text']) set(card.querySelector('.' + part), run[part])
+  }
+  for (const card of cards.values()) card.remove()
+}
+
+function blank(id) {
+  const card = document.querySelector('#run').content.firstElementChild.cloneNode(true)
+  card.dataset.run = id
+  card.querySelector('input[name=id]').value = id
+  return card
+}
+
+// set changes a text, and keeps its end in view if it was.
+function set(element, text) {
+  if (element.textContent === text) return
+  const atEnd = element.scrollTop + element.clientHeight >= element.scrollHeight - 8
+  element.textContent = text
+  if (atEnd) element.scrollTop = element.scrollHeight
+}

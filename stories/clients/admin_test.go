@@ -1,0 +1,345 @@
+package clients_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+
+	"parley"
+	"parley/config"
+	"parley/core/llm"
+	"parley/gatewaytest"
+	"parley/internal/local"
+)
+
+// operators is a gateway with a configuration in files, and a browser on its operator's page.
+type operators struct {
+	*testing.T
+	ctx     context.Context // of the browser
+	cfg     config.Config
+	base    string
+	prompt  string // the path of the prompt's file
+	mu      sync.Mutex
+	gates   map[string]chan struct{}
+	systems map[string]string // the system prompt of each question
+}
+
+// newOperators starts both.
+func newOperators(t *testing.T) *operators {
+	t.Helper()
+	dir := t.TempDir()
+	o := &operators{T: t, gates: map[string]chan struct{}{}, systems: map[string]string{}, prompt: filepath.Join(dir, "character.yaml")}
+	file := filepath.Join(dir, "config.yaml")
+	o.write(o.prompt, "name: Parley\nsystem: You are kind.\n")
+	o.write(file, fmt.Sprintf(`
+store: "sqlite:%s/parley.db"
+web: {listen: "127.0.0.1:0"}
+agent: {character: character.yaml}
+hooks:
+  - {name: build, secret: "secret-of-the-hook-0123456789", room: "telegram:-100", prompt: "A build <b>ended</b>."}
+`, dir))
+	load := func() (config.Config, error) {
+		cfg, err := parley.LoadConfig(file, func(string) (string, bool) { return "", false })
+		cfg.Web.Limits = config.Limits{}
+		return cfg, err
+	}
+	var err error
+	if o.cfg, err = load(); err != nil {
+		t.Fatal(err)
+	}
+	g, err := parley.New(o.cfg, parley.Env{Models: llm.Models{Large: o}, Load: load, Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := gatewaytest.Start(t.Context(), g.Run)
+	t.Cleanup(func() {
+		if err := p.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	o.base = "http://" + g.Addr().String()
+	o.ctx = chromium(t)
+	return o
+}
+
+func (o *operators) write(path, text string) {
+	o.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		o.Fatal(err)
+	}
+}
+
+// chromium starts a browser with the viewport of a phone.
+func chromium(t *testing.T) context.Context {
+	t.Helper()
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("SKIPPED: no chromium in PATH; the operator's page was not tried in a browser")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()))
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	if err := chromedp.Do(ctx, chromedp.EmulateViewport(390, 844)); err != nil {
+		t.Fatal(err)
+	}
+	return ctx
+}
+
+// gate returns the channel that each part of the answer to a question waits for.
+func (o *operators) gate(question string) chan struct{} {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.gates[question] == nil {
+		o.gates[question] = make(chan struct{})
+	}
+	return o.gates[question]
+}
+
+// Generate implements [llm.Model]: it answers with numbered parts, and waits at a gate of the question before each but the first.
+func (o *operators) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
+	question := req.Messages[len(req.Messages)-1].Text
+	o.mu.Lock()
+	o.systems[question] = fmt.Sprint(req)
+	o.mu.Unlock()
+	gate := o.gate(question)
+	return func(yield func(llm.Chunk, error) bool) {
+		for n := range 4 {
+			if n > 0 {
+				select {
+				case <-gate:
+				case <-ctx.Done():
+					yield(llm.Chunk{}, context.Cause(ctx))
+					return
+				}
+			}
+			if !yield(llm.Chunk{Text: fmt.Sprintf("%s part %d. ", question, n)}, nil) {
+				return
+			}
+		}
+		yield(llm.Chunk{Finish: llm.FinishStop}, nil)
+	}
+}
+
+// request sends JSON to the web API.
+func (o *operators) request(path, body string) *http.Response {
+	o.Helper()
+	r, err := http.NewRequestWithContext(o.Context(), http.MethodPost, o.base+path, strings.NewReader(body))
+	if err != nil {
+		o.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		o.Fatal(err)
+	}
+	return resp
+}
+
+// ask sends a question as a visitor, and returns a function that reads the stream to its end.
+func (o *operators) ask(question string) (rest func() string) {
+	o.Helper()
+	var opened struct{ Conversation struct{ ID string } }
+	resp := o.request("/api/conversations", "{}")
+	defer resp.Body.Close()
+	if err := json.NewDecoder(resp.Body).Decode(&opened); err != nil {
+		o.Fatal(err)
+	}
+	stream := o.request("/api/conversations/"+opened.Conversation.ID+"/messages/stream", fmt.Sprintf(`{"text": %q, "clientMessageId": "m"}`, question))
+	o.Cleanup(func() { _ = stream.Body.Close() })
+	return func() string {
+		var all strings.Builder
+		for lines := bufio.NewScanner(stream.Body); lines.Scan(); {
+			all.WriteString(lines.Text() + "\n")
+		}
+		return all.String()
+	}
+}
+
+func (o *operators) do(steps ...chromedp.Action[chromedp.Void]) {
+	o.Helper()
+	ctx, cancel := context.WithTimeout(o.ctx, time.Minute)
+	defer cancel()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		o.Fatal(err)
+	}
+}
+
+func (o *operators) eval(script string) string {
+	o.Helper()
+	v, err := chromedp.Run(o.ctx, chromedp.Evaluate[string]("String("+script+")"))
+	if err != nil {
+		o.Fatalf("%s: %v", script, err)
+	}
+	return v
+}
+
+// wait returns when a script's value is true, also on the next page.
+func (o *operators) wait(script string) {
+	o.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		ok, err := chromedp.Run(o.ctx, chromedp.Evaluate[bool]("Boolean("+script+")"))
+		if ok && err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			o.Fatalf("%s never became true: %v\nthe page shows:\n%s", script, err, o.eval("document.body.innerText"))
+		}
+	}
+}
+
+// shows waits until the page has a text.
+func (o *operators) shows(text string) {
+	o.Helper()
+	o.wait(fmt.Sprintf("document.readyState === 'complete' && document.body.innerText.includes(%q)", text))
+}
+
+func (o *operators) open(path string) { o.Helper(); o.do(chromedp.Navigate(o.base + path)) }
+
+// logIn logs in with the code of the gateway's machine.
+func (o *operators) logIn() {
+	o.Helper()
+	code, err := local.WebCode(o.Context(), o.cfg)
+	if err != nil {
+		o.Fatal(err)
+	}
+	o.open("/admin")
+	o.eval(fmt.Sprintf(`(document.querySelector('#code').value = %q, document.querySelector('form button').click())`, code))
+	o.wait(`document.querySelector('#live')`)
+}
+
+// Issue of the operator's page, on a phone: log in by code, stop a live answer, and edit the prompt's file. The next answer obeys, and no
+// stream drops.
+func TestOperatorOnAPhone(t *testing.T) {
+	o := newOperators(t)
+	o.logIn()
+	stopped, stays := o.ask("stop me"), o.ask("keep me")
+	o.shows("stop me part 0.")
+	o.gate("stop me") <- struct{}{}
+	o.shows("stop me part 1.")
+	o.shows("keep me part 0.")
+	o.eval(`[...document.querySelectorAll('.run')].find((card) => card.innerText.includes('stop me')).querySelector('button').click()`)
+	o.shows("is being stopped")
+	if got := stopped(); !strings.Contains(got, "part 1") || strings.Contains(got, "part 2") {
+		t.Errorf("the visitor of the stopped answer has read %s", got)
+	}
+	edit := func(text string) {
+		o.open("/admin/config")
+		o.eval(fmt.Sprintf(`(document.querySelector('#text').value = %q, document.querySelector('.edit button').click())`, text))
+	}
+	edit("name: Parley\nsystem: [broken\n")
+	o.shows("Nothing was changed.")
+	if text := o.eval(`document.querySelector('[role=status]').innerText`); !strings.Contains(text, "character.yaml:2:") {
+		t.Errorf("the problem is %q; want the line", text)
+	}
+	if data, err := os.ReadFile(o.prompt); err != nil || !strings.Contains(string(data), "You are kind.") {
+		t.Errorf("after a broken edit the file has %q, %v", data, err)
+	}
+	edit("name: Parley\nsystem: You are a pirate.\n")
+	o.shows("The next answer follows it.")
+	for range 3 {
+		o.gate("keep me") <- struct{}{}
+	}
+	if got := stays(); !strings.Contains(got, "part 3") || strings.Contains(got, "reconnect") {
+		t.Errorf("the visitor of the other answer has read %s", got)
+	}
+	next := o.ask("next")
+	for range 3 {
+		o.gate("next") <- struct{}{}
+	}
+	next()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !strings.Contains(o.systems["next"], "You are a pirate.") || strings.Contains(o.systems["keep me"], "pirate") {
+		t.Errorf("the prompts are %q", o.systems)
+	}
+}
+
+// Each page passes axe-core, light and dark, on a desktop and on a phone.
+func TestOperatorsPagesAreAccessible(t *testing.T) {
+	dir, err := packages()
+	if err != nil {
+		t.Fatalf("install axe-core: %v; run tools/install.sh", err)
+	}
+	axe, err := os.ReadFile(filepath.Join(dir, "node_modules", "axe-core", "axe.min.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := newOperators(t)
+	if _, err := chromedp.Call(o.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: string(axe)}); err != nil {
+		t.Fatal(err)
+	}
+	o.ask("A question with <b>markup</b>")
+	check := func(path string) {
+		o.open(path)
+		for _, as := range []struct {
+			width  int64
+			scheme string
+			axe    bool // of the same combination of sizes and colors there is one of each
+		}{{1200, "light", true}, {1200, "dark", false}, {390, "light", false}, {390, "dark", true}} {
+			if !as.axe && os.Getenv("PARLEY_ARTIFACTS") == "" {
+				continue
+			}
+			o.do(chromedp.EmulateViewport(as.width, 844))
+			if _, err := chromedp.Call(o.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: as.scheme}}}); err != nil {
+				t.Fatal(err)
+			}
+			o.shot(fmt.Sprintf("admin%s-%d-%s", strings.ReplaceAll(strings.TrimPrefix(strings.Split(path, "?")[0], "/admin"), "/", "-"), as.width, as.scheme))
+			if !as.axe {
+				continue
+			}
+			o.eval(`(window.result = '', axe.run().then((r) => { window.result = 'done ' + r.violations.map((v) => v.id + ': ' + v.nodes.map((n) => n.html).join(' ')).join('; ') }), 0)`)
+			o.wait("window.result")
+			if found := o.eval("window.result"); found != "done " {
+				t.Errorf("%s at %d pixels, %s: %s", path, as.width, as.scheme, found)
+			}
+			if wide := o.eval("document.documentElement.scrollWidth - innerWidth"); wide != "0" {
+				t.Errorf("%s at %d pixels is %s pixels too wide", path, as.width, wide)
+			}
+		}
+	}
+	check("/admin/login")
+	o.logIn()
+	for _, path := range []string{"", "/requests", "/people", "/runs", "/review", "/spending", "/tasks", "/config", "/health", "/audit"} {
+		check("/admin" + path)
+	}
+	for _, n := range []int{0, 1} { // the first answer, and its room
+		o.open("/admin/runs")
+		link := fmt.Sprintf("document.querySelectorAll('td a')[%d]", n)
+		check(o.eval(link + ".pathname + " + link + ".search"))
+	}
+}
+
+// shot saves a picture for people.
+func (o *operators) shot(name string) {
+	dir := os.Getenv("PARLEY_ARTIFACTS")
+	if dir == "" {
+		return
+	}
+	png, err := chromedp.Run(o.ctx, chromedp.CaptureScreenshot())
+	if err == nil {
+		err = os.MkdirAll(dir, 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, name+".png"), png, 0o600)
+	}
+	if err != nil {
+		o.Errorf("no picture %s: %v", name, err)
+	}
+}
