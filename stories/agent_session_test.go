@@ -2,6 +2,7 @@ package stories_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -23,6 +24,7 @@ const agentAt = "agent.test:80"
 type fakeAgent struct {
 	mu      sync.Mutex
 	runs    []agui.Input
+	left    []string                                              // runs whose reader has left before their end
 	respond func(in agui.Input, line func(string, time.Duration)) // line is false once the reader has left
 }
 
@@ -48,6 +50,11 @@ func (a *fakeAgent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		case <-r.Context().Done():
 		}
 	})
+	if r.Context().Err() != nil {
+		a.mu.Lock()
+		a.left = append(a.left, in.RunID)
+		a.mu.Unlock()
+	}
 }
 
 // asked returns the runs that the agent was asked for.
@@ -337,5 +344,63 @@ func TestAgentFetchesAFile(t *testing.T) {
 		want(http.MethodGet, other, http.StatusOK, "Buy tea.")
 		c.Pass(16 * time.Minute)
 		want(http.MethodGet, late, http.StatusNotFound, "")
+	})
+}
+
+// A newer message supersedes a run of the agent: its stream is closed, and nothing of it is shown after the newer answer has begun.
+func TestAgentIsSuperseded(t *testing.T) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		a := &fakeAgent{}
+		a.respond = func(in agui.Input, line func(string, time.Duration)) {
+			word := strings.Trim(string(in.Messages[len(in.Messages)-1].Content), `"`)
+			for n := range 20 {
+				line(fmt.Sprintf(`{"type":"text","text":"%s says %d. "}`, word, n), time.Second)
+			}
+			line(`{"type":"done"}`, 0)
+		}
+		serveAgent(c, a)
+		useAgent(c, nil)
+		c.Say(connectortest.Ada, c.ada, "Older")
+		c.waitShown(c.ada, "Older says 4")
+		c.Say(connectortest.Ada, c.ada, "Newer")
+		c.waitShown(c.ada, "Newer says 19")
+		c.WaitIdle()
+		runs := a.asked()
+		a.mu.Lock()
+		left := slices.Clone(a.left)
+		a.mu.Unlock()
+		if len(runs) != 2 || !slices.Equal(left, []string{runs[0].RunID}) {
+			t.Errorf("the agent was asked %d times, and readers have left %q", len(runs), left)
+		}
+		own := slices.DeleteFunc(c.Messages(c.ada), func(m connectortest.Message) bool { return !m.ByBot })
+		if len(own) != 2 || !strings.Contains(own[0].Text, "Interrupted by a newer message") || strings.Contains(own[1].Text, "Older") {
+			t.Fatalf("people read %q", connectortest.BotTexts(c, c.ada))
+		}
+		if last, first := own[0].Versions[len(own[0].Versions)-1], own[1].Versions[0]; last.At.After(first.At) || strings.Contains(last.Text, "Older says 6") {
+			t.Errorf("the older answer ends with %q at %v; the newer one begins at %v", last.Text, last.At, first.At)
+		}
+	})
+}
+
+// After a reload with another token, an agent writes with that one alone.
+func TestAgentChangesItsToken(t *testing.T) {
+	const newToken = "token-fedcba9876543210"
+	a := bookings()
+	withAgent(t, a, func(m *config.ChatModel) { m.Token = agentToken }, func(s *harness) {
+		s.secrets = append(s.secrets, agentToken, newToken)
+		s.readAll(s.send(s.newConversation(), "1", "Hello"))
+		post := func(token string) int {
+			status, _ := s.postAsAgent(token, "", `{"threadId":"`+a.asked()[0].ThreadID+`","text":"Hi"}`)
+			return status
+		}
+		before := [2]int{post(agentToken), post(newToken)}
+		s.reload(func(cfg *config.Config) { cfg.Models.Chat[0].Token = newToken })
+		after := [2]int{post(agentToken), post(newToken)}
+		s.reload(func(cfg *config.Config) { cfg.Models.Chat[0].Token = "" })
+		off := [2]int{post(newToken), post("")}
+		if want := [2]int{http.StatusAccepted, http.StatusUnauthorized}; before != want || after != [2]int{want[1], want[0]} || off != [2]int{want[1], want[1]} {
+			t.Errorf("with the first token: %v, with the second: %v, without: %v", before, after, off)
+		}
+		time.Sleep(time.Minute)
 	})
 }
