@@ -43,9 +43,9 @@ const (
 type agentPost struct {
 	ThreadID string      `json:"threadId"`
 	Text     string      `json:"text"`
-	ID       string      `json:"id"` // of a job: a later message with it replaces the text
-	Files    []agentFile `json:"files"`
-	Choices  []string    `json:"choices"` // options below the text
+	ID       string      `json:"id,omitempty"` // of a job: a later message with it replaces the text
+	Files    []agentFile `json:"files,omitempty"`
+	Choices  []string    `json:"choices,omitempty"` // options below the text
 }
 
 // agentFile is a file of a message, as in an agent's lines of JSON.
@@ -140,7 +140,12 @@ func (a agentAPI) file(rw http.ResponseWriter, r *http.Request) {
 	if !w.allow(rw, r, w.attempts) {
 		return
 	}
-	if r.Method != http.MethodGet || w.opts.AgentFile == nil { // HEAD would use the address up
+	if w.opts.AgentFile == nil {
+		fail(rw, http.StatusNotFound, "File not found.")
+		return
+	}
+	if r.Method != http.MethodGet { // HEAD would use the address up
+		rw.Header().Set("Allow", http.MethodGet)
 		fail(rw, http.StatusMethodNotAllowed, "Fetch the file with GET, once.")
 		return
 	}

@@ -14,15 +14,17 @@ import (
 // threads.
 type aguiAPI struct{ clients }
 
-// routes adds the routes to mux.
-func (a aguiAPI) routes(mux *http.ServeMux) {
-	mux.HandleFunc("POST /agui", a.run)
-	mux.HandleFunc("POST /agui/connect", a.connect)
-	mux.HandleFunc("POST /agui/stop/{thread}", a.stopThread)
-	mux.HandleFunc("GET /copilotkit/info", a.info)
-	mux.HandleFunc("POST /copilotkit/agent/{agent}/run", a.run)
-	mux.HandleFunc("POST /copilotkit/agent/{agent}/connect", a.connect)
-	mux.HandleFunc("POST /copilotkit/agent/{agent}/stop/{thread}", a.stopThread)
+// endpoints returns the routes.
+func (a aguiAPI) endpoints() []endpoint {
+	return []endpoint{
+		{route: "POST /agui", serve: a.run, about: "AG-UI: answers the last message", kind: eventStream},
+		{route: "POST /agui/connect", serve: a.connect, about: "AG-UI: replays a thread", kind: eventStream},
+		{route: "POST /agui/stop/{thread}", serve: a.stopThread, about: "AG-UI: stops the answers of a thread"},
+		{route: "GET /copilotkit/info", serve: a.info, about: "CopilotKit: describes the agent"},
+		{route: "POST /copilotkit/agent/{agent}/run", serve: a.run, about: "CopilotKit: answers the last message", kind: eventStream},
+		{route: "POST /copilotkit/agent/{agent}/connect", serve: a.connect, about: "CopilotKit: replays a thread", kind: eventStream},
+		{route: "POST /copilotkit/agent/{agent}/stop/{thread}", serve: a.stopThread, about: "CopilotKit: stops the answers of a thread"},
+	}
 }
 
 // threadID returns the client's id of a conversation, apart from those of other formats.

@@ -17,14 +17,17 @@ import (
 // aisdkAPI serves the AI SDK's useChat below /api/chat. Its client chooses the ids of conversations and messages.
 type aisdkAPI struct{ clients }
 
-// routes adds the routes to mux.
-func (a aisdkAPI) routes(mux *http.ServeMux) {
-	mux.HandleFunc("POST /api/chat", a.send)
-	mux.HandleFunc("GET /api/chat/{id}", a.history)
-	mux.HandleFunc("GET /api/chat/{id}/stream", a.resume)
-	mux.HandleFunc("POST /api/chat/{id}/stop", func(rw http.ResponseWriter, r *http.Request) {
+// endpoints returns the routes.
+func (a aisdkAPI) endpoints() []endpoint {
+	stop := func(rw http.ResponseWriter, r *http.Request) {
 		a.stop(rw, r, aisdkID(r.PathValue("id")), okReply{true})
-	})
+	}
+	return []endpoint{
+		{route: "POST /api/chat", serve: a.send, about: "AI SDK: answers the last message", kind: eventStream},
+		{route: "GET /api/chat/{id}", serve: a.history, about: "AI SDK: returns the messages"},
+		{route: "GET /api/chat/{id}/stream", serve: a.resume, about: "AI SDK: resumes the running answer", kind: eventStream, query: "approvals"},
+		{route: "POST /api/chat/{id}/stop", serve: stop, about: "AI SDK: stops the answers", out: okReply{}},
+	}
 }
 
 // aisdkID returns the client's id of a conversation, apart from those of other formats.

@@ -33,7 +33,7 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	who := readerOf(r)
-	acc, err := w.submit(r.Context(), chat.Choice{Question: c.id, Option: c.option, Room: room.ID, Author: who.author(room.ID), BilledTo: payer})
+	acc, err := w.submit(r.Context(), chat.Choice{Question: c.ID, Option: c.Option, Room: room.ID, Author: who.author(room.ID), BilledTo: payer})
 	switch {
 	case err != nil:
 		w.broken(rw, "accept a choice", err)
@@ -42,33 +42,33 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request) {
 	default:
 		w.streams.Add(1)
 		defer w.streams.Done()
-		w.stream(rw, r, room.ID, acc, wishes{reasoning: c.reasoning, details: who.details}.from(c.after))
+		w.stream(rw, r, room.ID, acc, wishes{reasoning: c.Reasoning, details: who.details}.from(c.After))
 	}
 }
 
 // choice is the body of a request that presses an option.
 type choice struct {
-	id        string
-	option    int
-	approved  *bool   // instead of an option: the first one, or the last
-	reasoning bool    // see [wishes]
-	after     *string // see [cursor]
+	ID        string  `json:"id"`
+	Option    int     `json:"option,omitempty"`
+	Approved  *bool   `json:"approved,omitempty"`  // instead of an option: the first one, or the last
+	Reasoning bool    `json:"reasoning,omitempty"` // see [wishes]
+	After     *string `json:"after,omitempty"`     // see [cursor]
 }
 
 // resolve sets the option of a choice that approves or refuses.
 func (d door) resolve(r *http.Request, room chat.RoomID, c *choice) *refusal {
-	if c.approved == nil {
+	if c.Approved == nil {
 		return nil
 	}
 	open, err := d.web.opts.Store.OpenQuestions(r.Context(), room)
 	if err != nil {
 		return d.web.failures.refuse("find an open question", err)
 	}
-	i := slices.IndexFunc(open, func(q chat.Question) bool { return q.ID == c.id })
+	i := slices.IndexFunc(open, func(q chat.Question) bool { return q.ID == c.ID })
 	if i < 0 {
 		return refused(http.StatusConflict, "This question is closed.")
 	}
-	c.option, _ = dialect.Option(answer.Choices{Options: open[i].Options}, dialect.Raw(*c.approved))
+	c.Option, _ = dialect.Option(answer.Choices{Options: open[i].Options}, dialect.Raw(*c.Approved))
 	return nil
 }
 
@@ -90,11 +90,11 @@ func (w *Web) readChoice(rw http.ResponseWriter, r *http.Request) (c choice, no 
 	}
 	defer w.receive(rw, r)()
 	// 0 is the first option, so a missing one needs another value.
-	c.option = -1
+	c.Option = -1
 	if err := readBody(rw, r, maxChoice, c.field); err != nil {
 		return c, refuse(err, form)
 	}
-	if c.id == "" || c.option < 0 && c.approved == nil {
+	if c.ID == "" || c.Option < 0 && c.Approved == nil {
 		return c, refused(http.StatusBadRequest, form)
 	}
 	return c, nil
@@ -104,15 +104,15 @@ func (w *Web) readChoice(rw http.ResponseWriter, r *http.Request) (c choice, no 
 func (c *choice) field(dec *json.Decoder, key string) error {
 	switch key {
 	case "id":
-		return dec.Decode(&c.id)
+		return dec.Decode(&c.ID)
 	case "option":
-		return dec.Decode(&c.option)
+		return dec.Decode(&c.Option)
 	case "approved":
-		return dec.Decode(&c.approved)
+		return dec.Decode(&c.Approved)
 	case "after":
-		return dec.Decode(&c.after)
+		return dec.Decode(&c.After)
 	case "reasoning":
-		return dec.Decode(&c.reasoning)
+		return dec.Decode(&c.Reasoning)
 	}
 	return skipValue(dec)
 }

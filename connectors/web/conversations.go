@@ -62,9 +62,17 @@ func (w *Web) open(rw http.ResponseWriter, r *http.Request) {
 		no.reply(rw)
 		return
 	}
-	reply(rw, http.StatusCreated, map[string]any{"conversation": map[string]any{
-		"id": id, "createdAt": room.Created.UTC().Format(time.RFC3339),
-	}})
+	reply(rw, http.StatusCreated, openReply{opened{id, room.Created.UTC().Format(time.RFC3339)}})
+}
+
+// openReply is the reply to a request for a conversation.
+type openReply struct {
+	Conversation opened `json:"conversation"`
+}
+
+type opened struct {
+	ID        string `json:"id"`
+	CreatedAt string `json:"createdAt"`
 }
 
 // room returns the conversation that the request names, or answers the request.

@@ -13,12 +13,15 @@ import (
 // deepchatAPI serves the web component deep-chat.
 type deepchatAPI struct{ clients }
 
-// routes adds the routes to mux.
-func (a deepchatAPI) routes(mux *http.ServeMux) {
-	mux.HandleFunc("POST /deepchat", a.send)
-	mux.HandleFunc("POST /deepchat/stop", func(rw http.ResponseWriter, r *http.Request) {
+// endpoints returns the routes.
+func (a deepchatAPI) endpoints() []endpoint {
+	stop := func(rw http.ResponseWriter, r *http.Request) {
 		a.stop(rw, r, deepchatID(conversationCookie(r)), okReply{true})
-	})
+	}
+	return []endpoint{
+		{route: "POST /deepchat", serve: a.send, about: "deep-chat: answers the last message", kind: eventStream},
+		{route: "POST /deepchat/stop", serve: stop, about: "deep-chat: stops the answers", out: okReply{}},
+	}
 }
 
 // deepchatID returns the client's id of a conversation, apart from those of other formats.

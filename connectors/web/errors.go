@@ -1,9 +1,11 @@
 package web
 
 import (
+	"encoding/json"
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -53,16 +55,41 @@ var codes = map[int]string{
 // Error implements error, so that a refusal can end the reading of a body.
 func (r *refusal) Error() string { return r.sentence }
 
-// reply writes the refusal in the form of the web API.
+// reply writes the refusal, in the form of the client's API.
 func (r *refusal) reply(rw http.ResponseWriter) {
 	if r.wait > 0 {
 		retryLater(rw, r.wait)
 	}
-	reply(rw, r.status, failure{r.sentence, r.code})
+	form := ownForm
+	if e, ok := rw.(*errorWriter); ok {
+		form, rw = e.form, e.ResponseWriter
+	}
+	kind, body := form(r.status, r.sentence, r.code)
+	rw.Header().Del("Content-Length")
+	rw.Header().Set("Content-Type", kind)
+	rw.WriteHeader(r.status)
+	_, _ = rw.Write(body) // the client has disconnected
 }
 
-// inOwnForm writes a refusal in the form of the web API.
-func inOwnForm(rw http.ResponseWriter, no *refusal) { no.reply(rw) }
+// errorForm returns an error response in the form that a client expects.
+type errorForm func(status int, sentence, code string) (kind string, body []byte)
+
+// ownForm is the form of the web API.
+func ownForm(_ int, sentence, code string) (kind string, body []byte) {
+	body, _ = json.Marshal(failure{sentence, code}) // strings always marshal
+	return "application/json; charset=utf-8", append(body, '\n')
+}
+
+// formOf returns the form of the errors of a path.
+func formOf(path string) errorForm {
+	switch {
+	case strings.HasPrefix(path, "/v1/"):
+		return openaiErrors
+	case path == "/api/chat", strings.HasPrefix(path, "/api/chat/"):
+		return aisdkErrors
+	}
+	return ownForm
+}
 
 // failure is the body of every error.
 type failure struct {
@@ -113,29 +140,43 @@ func checkJSON(r *http.Request, most int64) *refusal {
 	return nil
 }
 
-// jsonErrors converts the router's error replies to those of the API.
-func jsonErrors(next http.Handler) http.Handler {
+// apiPaths are the paths of the API: patterns, as of http.ServeMux.
+func apiPaths() []string {
+	return []string{"/api/", "/v1/", "/agui", "/agui/", "/copilotkit/", "/deepchat", "/deepchat/"}
+}
+
+// formed gives the errors of the API the form that its clients expect.
+func formed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(&errorWriter{ResponseWriter: rw, method: r.Method}, r)
+		path := r.URL.Path
+		if !slices.ContainsFunc(apiPaths(), func(p string) bool { return path == p || strings.HasSuffix(p, "/") && strings.HasPrefix(path, p) }) {
+			next.ServeHTTP(rw, r)
+			return
+		}
+		next.ServeHTTP(&errorWriter{ResponseWriter: rw, form: formOf(path), method: r.Method}, r)
 	})
 }
 
-// errorWriter replaces the text of error responses that are not JSON already: those of the router and of
+// errorWriter knows the form of refusals, see reply, and replaces the error responses of others: those of the router and of
 // [http.ServeContent].
 type errorWriter struct {
 	http.ResponseWriter
+	form     errorForm
 	method   string // of the request
 	replaced bool
 }
 
 // WriteHeader implements http.ResponseWriter.
 func (e *errorWriter) WriteHeader(status int) {
-	if status < http.StatusBadRequest || strings.HasPrefix(e.Header().Get("Content-Type"), "application/json") {
+	if status == http.StatusTemporaryRedirect || status == http.StatusMovedPermanently { // the router's, for empty parts of a path
+		e.Header().Del("Location")
+		status = http.StatusNotFound
+	}
+	if status < http.StatusBadRequest {
 		e.ResponseWriter.WriteHeader(status)
 		return
 	}
 	e.replaced = true
-	e.Header().Del("Content-Length")
 	e.Header().Del("Content-Disposition")
 	sentence := http.StatusText(status) + "."
 	switch status {
@@ -146,7 +187,7 @@ func (e *errorWriter) WriteHeader(status int) {
 	case http.StatusRequestedRangeNotSatisfiable:
 		sentence = "The requested range is not in the file."
 	}
-	fail(e.ResponseWriter, status, sentence)
+	fail(e, status, sentence)
 }
 
 // Write implements io.Writer.

@@ -11,7 +11,7 @@ import (
 
 // frame is one event of a stream. Its fields are those of the elizaOS chat API.
 type frame struct {
-	Type string `json:"type"` // status, reasoning, token, tool, done
+	Type string `json:"type"` // status, reasoning, token, tool, done, reconnect
 
 	Text     *string `json:"text,omitempty"`     // token, reasoning: the added text
 	FullText *string `json:"fullText,omitempty"` // token, reasoning: the whole text, replacing the previous text; done: the whole answer
@@ -46,6 +46,9 @@ type frame struct {
 	History     []string        `json:"actionCallbackHistory,omitempty"`
 	Choices     *answer.Choices `json:"choices,omitempty"` // status, done: the current options
 	Usage       *usage          `json:"usage,omitempty"`   // done, for those who see details
+
+	After int    `json:"after,omitempty"` // reconnect: milliseconds to wait
+	Code  string `json:"code,omitempty"`  // reconnect: why the reader may not read any more
 
 	cursor string // of the text with this frame, as the id of the event; see [cursor]
 }

@@ -97,6 +97,11 @@ func hookBody(r *http.Request, most int64) ([]byte, *refusal) {
 	return body, nil
 }
 
+// hookStatus is the outcome of a call.
+type hookStatus struct {
+	Status string `json:"status"` // accepted, duplicate or left_out
+}
+
 // hookReply answers a hook with the outcome. A repeated call is a success too, because the sender only asks whether it
 // arrived.
 func (w *Web) hookReply(rw http.ResponseWriter, acc chat.Accepted, err error) {
@@ -111,10 +116,10 @@ func (w *Web) hookReply(rw http.ResponseWriter, acc chat.Accepted, err error) {
 	case acc.Altered:
 		fail(rw, http.StatusConflict, "This Idempotency-Key was used for something else.")
 	case acc.Duplicate:
-		reply(rw, http.StatusAccepted, map[string]string{"status": "duplicate"})
+		reply(rw, http.StatusAccepted, hookStatus{"duplicate"})
 	case acc.Run == "":
-		reply(rw, http.StatusAccepted, map[string]string{"status": "left_out"})
+		reply(rw, http.StatusAccepted, hookStatus{"left_out"})
 	default:
-		reply(rw, http.StatusAccepted, map[string]string{"status": "accepted"})
+		reply(rw, http.StatusAccepted, hookStatus{"accepted"})
 	}
 }

@@ -24,7 +24,7 @@ const (
 type picture struct {
 	Data     string `json:"data"` // base64
 	MimeType string `json:"mimeType"`
-	Name     string `json:"name"`
+	Name     string `json:"name,omitempty"`
 }
 
 // image is a decoded image.

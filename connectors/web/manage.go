@@ -23,17 +23,6 @@ const (
 // manageAPI is the part of the web API that changes, rates and exports conversations.
 type manageAPI struct{ web *Web }
 
-func (a manageAPI) routes(mux *http.ServeMux) {
-	mux.HandleFunc("PATCH /api/conversations/{id}", a.rename)
-	mux.HandleFunc("GET /api/conversations/{id}/export", a.export)
-	mux.HandleFunc("POST /api/conversations/{id}/messages/{message}/again/stream", a.again)
-	mux.HandleFunc("PUT /api/conversations/{id}/messages/{message}/feedback", a.rate)
-	mux.HandleFunc("POST /api/conversations/{id}/shares", a.share)
-	mux.HandleFunc("GET /api/conversations/{id}/shares", a.shares)
-	mux.HandleFunc("DELETE /api/conversations/{id}/shares/{share}", a.unshare)
-	mux.HandleFunc("GET "+sharedPath+"{token}", a.shared)
-}
-
 // renameRequest is the new title of a conversation.
 type renameRequest struct {
 	Title string `json:"title"`

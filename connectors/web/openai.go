@@ -16,19 +16,27 @@ import (
 // openaiAPI serves the clients of OpenAI's API below /v1/.
 type openaiAPI struct{ clients }
 
-// routes adds the routes to mux.
-func (a openaiAPI) routes(mux *http.ServeMux) {
-	mux.HandleFunc("GET /v1/models", func(rw http.ResponseWriter, _ *http.Request) { reply(rw, http.StatusOK, openai.Models(a.model())) })
-	mux.HandleFunc("GET /v1/models/{model...}", func(rw http.ResponseWriter, r *http.Request) {
-		if r.PathValue("model") != a.model() {
-			fail(rw, http.StatusNotFound, "There is only the model "+a.model()+".")
-			return
-		}
+// endpoints returns the routes.
+func (a openaiAPI) endpoints() []endpoint {
+	return []endpoint{
+		{route: "GET /v1/models", serve: a.models, about: "OpenAI: lists the only model"},
+		{route: "GET /v1/models/{model...}", serve: a.models, about: "OpenAI: returns the only model"},
+		{route: "POST /v1/chat/completions", serve: a.complete, about: "OpenAI: answers the last message, as a whole or as a stream", kind: eventStream},
+		{route: "POST /v1/responses", serve: a.respond, about: "OpenAI: answers the last message, as a whole or as a stream", kind: eventStream},
+		{route: "POST /v1/responses/{id}/cancel", serve: a.cancel, about: "OpenAI: stops a response"},
+	}
+}
+
+// models returns the only model, or the list of it.
+func (a openaiAPI) models(rw http.ResponseWriter, r *http.Request) {
+	switch r.PathValue("model") {
+	case "":
+		reply(rw, http.StatusOK, openai.Models(a.model()))
+	case a.model():
 		reply(rw, http.StatusOK, openai.Model(a.model()))
-	})
-	mux.HandleFunc("POST /v1/chat/completions", a.complete)
-	mux.HandleFunc("POST /v1/responses", a.respond)
-	mux.HandleFunc("POST /v1/responses/{id}/cancel", a.cancel)
+	default:
+		fail(rw, http.StatusNotFound, "There is only the model "+a.model()+".")
+	}
 }
 
 // model returns the name of the only model: the agent.

@@ -18,16 +18,16 @@ const (
 
 // question is a message in a request.
 type question struct {
-	Text            string
-	Images          []image
-	Files           []string // uploads, by their keys
-	ClientMessageID string
-	StreamProtocol  string
-	Reasoning       bool
-	Source          string
-	brief           bool    // a task of a client in the background, whose conversation no list has
-	Name            string  // the site's name for the visitor: a claim, which gives no rights
-	After           *string // the text that the client has; see [cursor]
+	Text            string   `json:"text,omitempty"`
+	Images          []image  `json:"images,omitempty"` // as [picture] each
+	Files           []string `json:"files,omitempty"`  // uploads, by their keys
+	ClientMessageID string   `json:"clientMessageId,omitempty"`
+	StreamProtocol  string   `json:"streamProtocol,omitempty"`
+	Reasoning       bool     `json:"reasoning,omitempty"`
+	Source          string   `json:"source,omitempty"`
+	Name            string   `json:"name,omitempty"`  // the site's name for the visitor: a claim, which gives no rights
+	After           *string  `json:"after,omitempty"` // the text that the client has; see [cursor]
+	brief           bool     // a task of a client in the background, whose conversation no list has
 }
 
 // id returns the id of the message: the same for the same clientMessageId in the same conversation, so that a repeated

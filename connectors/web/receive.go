@@ -225,12 +225,25 @@ func (a fileAPI) refuse(u chat.Upload, head []byte) *refusal {
 	return nil
 }
 
-// uploadReply describes a stored file to its sender.
-func uploadReply(u chat.Upload) map[string]any {
+// fileReply describes a stored file to its sender.
+type fileReply struct {
+	File sentFile `json:"file"`
+}
+
+type sentFile struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	Type      string `json:"type"`
+	Size      int64  `json:"size"`
+	URL       string `json:"url"` // relative to the gateway's
+	Thumbnail string `json:"thumbnail,omitempty"`
+}
+
+func uploadReply(u chat.Upload) fileReply {
 	key := strings.TrimPrefix(u.ID, string(u.Room)+"/")
-	file := map[string]any{"id": key, "name": u.Name, "type": u.Type, "size": u.Size, "url": uploadPath(u.Room, key)}
+	f := sentFile{ID: key, Name: u.Name, Type: u.Type, Size: u.Size, URL: uploadPath(u.Room, key)}
 	if u.Thumbnail {
-		file["thumbnail"] = uploadPath(u.Room, key) + "/thumbnail"
+		f.Thumbnail = f.URL + "/thumbnail"
 	}
-	return map[string]any{"file": file}
+	return fileReply{f}
 }

@@ -50,6 +50,16 @@ type shareReply struct {
 	ExpiresAt time.Time `json:"expiresAt"`
 }
 
+// sharedReply is the reply to a request for a link, and sharesReply the list of them.
+type (
+	sharedReply struct {
+		Share shareReply `json:"share"`
+	}
+	sharesReply struct {
+		Shares []shareReply `json:"shares"`
+	}
+)
+
 // share makes a link that shows the conversation as it is now: POST …/shares. The copy is deleted with any of its messages.
 func (a manageAPI) share(rw http.ResponseWriter, r *http.Request) {
 	room, ok := a.web.room(rw, r)
@@ -92,7 +102,7 @@ func (a manageAPI) share(rw http.ResponseWriter, r *http.Request) {
 		a.web.broken(rw, "share a conversation", err)
 		return
 	}
-	reply(rw, http.StatusCreated, map[string]shareReply{"share": link})
+	reply(rw, http.StatusCreated, sharedReply{link})
 }
 
 // snapshot returns the note with a copy of a room: its newest messages, as many as fit.
@@ -146,7 +156,7 @@ func (a manageAPI) shares(rw http.ResponseWriter, r *http.Request) {
 		a.web.broken(rw, "list the links of a conversation", err)
 		return
 	}
-	reply(rw, http.StatusOK, map[string][]shareReply{"shares": all})
+	reply(rw, http.StatusOK, sharesReply{all})
 }
 
 // unshare removes a link: DELETE …/shares/{share}.

@@ -47,6 +47,16 @@ func ownOrigin(r *http.Request) bool {
 // loginAPI is the part of the web API that logs the owner in and out.
 type loginAPI struct{ web *Web }
 
+// loginRequest has the code of a login, and loginReply reports whether the browser is the owner's.
+type (
+	loginRequest struct {
+		Code string `json:"code"`
+	}
+	loginReply struct {
+		Owner bool `json:"owner"`
+	}
+)
+
 // loggedIn tells the page whether it belongs to the owner: GET /api/login.
 func (a loginAPI) loggedIn(rw http.ResponseWriter, r *http.Request) {
 	_, err := a.web.session(r)
@@ -54,7 +64,7 @@ func (a loginAPI) loggedIn(rw http.ResponseWriter, r *http.Request) {
 		a.web.broken(rw, "find a session", err)
 		return
 	}
-	reply(rw, http.StatusOK, map[string]bool{"owner": err == nil})
+	reply(rw, http.StatusOK, loginReply{err == nil})
 }
 
 // logIn exchanges a code for a cookie: POST /api/login. Only the gateway's own page can, and only a few times.
@@ -68,7 +78,7 @@ func (a loginAPI) logIn(rw http.ResponseWriter, r *http.Request) {
 		fail(rw, http.StatusTooManyRequests, "Too many attempts. Please wait a few minutes.")
 		return
 	}
-	var body struct{ Code string }
+	var body loginRequest
 	if no := checkJSON(r, maxLogin); no != nil {
 		no.reply(rw)
 		return
@@ -85,7 +95,7 @@ func (a loginAPI) logIn(rw http.ResponseWriter, r *http.Request) {
 		a.web.broken(rw, "log in", err)
 	default:
 		http.SetCookie(rw, pageCookie(r, sessionCookie, token, login.SessionTime))
-		reply(rw, http.StatusOK, map[string]bool{"owner": true})
+		reply(rw, http.StatusOK, loginReply{true})
 	}
 }
 
@@ -100,7 +110,7 @@ func (a loginAPI) logOut(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	http.SetCookie(rw, pageCookie(r, sessionCookie, "", -time.Second))
-	reply(rw, http.StatusOK, map[string]bool{"owner": false})
+	reply(rw, http.StatusOK, loginReply{false})
 }
 
 // pageCookie returns a cookie of the gateway's own page. No script reads it, and no other site sends it. Which scheme the browser uses

@@ -41,11 +41,6 @@ const (
 // with all their checks. Their replies and events go back over the socket.
 type socketAPI struct{ web *Web }
 
-func (a socketAPI) routes(mux *http.ServeMux) {
-	mux.HandleFunc("POST /api/ticket", door(a).ticket)
-	mux.HandleFunc("GET "+socketPath, a.connect)
-}
-
 // socket is one connection. One goroutine reads it; the requests write to it by turns, each its newest state when its turn
 // comes, so that nothing is queued for a slow reader except one write of each.
 type socket struct {

@@ -128,13 +128,12 @@ func (s *sse) sleep(ctx context.Context, d time.Duration, cut <-chan struct{}) e
 // reconnect ends the stream with a request to reconnect, after a random delay that spreads the clients. code is why the reader
 // may not read any more, or empty.
 func (s *sse) reconnect(code string) error {
-	after := 500 + rand.IntN(1500)
-	if code != "" {
-		s.buf = fmt.Appendf(s.buf, "event: reconnect\ndata: {\"type\":\"reconnect\",\"after\":%d,\"code\":%q}\n\n", after, code)
-		return s.flush()
+	f := frame{Type: "reconnect", After: 500 + rand.IntN(1500), Code: code}
+	if code == "" {
+		s.buf = fmt.Appendf(s.buf, "retry: %d\n", f.After)
 	}
-	s.buf = fmt.Appendf(s.buf, "retry: %d\nevent: reconnect\ndata: {\"type\":\"reconnect\",\"after\":%d}\n\n", after, after)
-	return s.flush()
+	s.buf = append(s.buf, "event: reconnect\n"...)
+	return s.frames([]frame{f})
 }
 
 // flush writes the buffer.

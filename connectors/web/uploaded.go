@@ -74,7 +74,7 @@ func (a fileAPI) dropFile(rw http.ResponseWriter, r *http.Request) {
 		a.web.broken(rw, "remove an uploaded file", err)
 		return
 	}
-	reply(rw, http.StatusOK, map[string]any{"ok": true})
+	reply(rw, http.StatusOK, okReply{true})
 }
 
 // pieces reads an uploaded file from the store, so that a slow reader holds at most one piece of it.

@@ -42,9 +42,9 @@ func readerOf(r *http.Request) reader {
 	return who
 }
 
-// identified finds out who makes a request and passes it on with that, or has refuse answer it. Clients that only know the id
-// of a conversation learn from a header that this will end.
-func (d door) identified(next http.Handler, refuse func(http.ResponseWriter, *refusal)) http.Handler {
+// identified finds out who makes a request and passes it on with that, or refuses it. Clients that only know the id of a
+// conversation learn from a header that this will end.
+func (d door) identified(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		who, no := d.identify(r)
 		if no == nil {
@@ -54,7 +54,7 @@ func (d door) identified(next http.Handler, refuse func(http.ResponseWriter, *re
 			if no.status == http.StatusUnauthorized {
 				rw.Header().Set("WWW-Authenticate", "Bearer")
 			}
-			refuse(rw, no)
+			no.reply(rw)
 			return
 		}
 		if who.id == "" && !d.web.private && strings.HasPrefix(r.URL.Path, conversationsPath) {
@@ -65,7 +65,7 @@ func (d door) identified(next http.Handler, refuse func(http.ResponseWriter, *re
 		}
 		release, no := d.occupy(r, who)
 		if no != nil {
-			refuse(rw, no)
+			no.reply(rw)
 			return
 		}
 		defer release()

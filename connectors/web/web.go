@@ -313,54 +313,18 @@ const goodbye = 5 * time.Second
 // routes returns the handler of all requests. From the outside in: deadlines for writes, the checks of the host name
 // and the address, and for the API the origin, the requests at a time, and the reads per minute. Probes have none but the first.
 func (w *Web) routes() http.Handler {
-	api := http.NewServeMux()
-	api.HandleFunc("POST /api/visitors", door{w}.mint)
-	api.HandleFunc("POST /api/conversations", w.open)
-	api.HandleFunc("GET /api/conversations", door{w}.list)
-	api.HandleFunc("GET /api/conversations/{id}/readers", door{w}.readers)
-	api.HandleFunc("PUT /api/conversations/{id}/readers/{reader...}", door{w}.grant)
-	api.HandleFunc("DELETE /api/conversations/{id}/readers/{reader...}", door{w}.revoke)
-	api.HandleFunc("POST /api/account/conversations", door{w}.adopt)
-	manageAPI{w}.routes(api)
-	api.HandleFunc("GET /api/conversations/{id}/messages", w.history)
-	api.HandleFunc("GET /api/conversations/{id}/messages/{message}/files/{n}", w.file)
-	files := fileAPI{w}
-	api.HandleFunc("POST /api/conversations/{id}/files", files.receiveFile)
-	api.HandleFunc("GET /api/conversations/{id}/files/{file}", files.uploaded)
-	api.HandleFunc("GET /api/conversations/{id}/files/{file}/thumbnail", files.thumbnail)
-	api.HandleFunc("DELETE /api/conversations/{id}/files/{file}", files.dropFile)
-	api.HandleFunc("POST /api/conversations/{id}/messages/stream", w.send)
-	api.HandleFunc("POST /api/conversations/{id}/choices/stream", w.choose)
-	api.HandleFunc("GET /api/conversations/{id}/stream", clients{w}.resume)
-	api.HandleFunc("POST /api/conversations/{id}/stop", w.stop)
-	api.HandleFunc("POST /api/hooks/{name}", w.hook)
-	api.HandleFunc("POST /api/agents/{name}/messages", agentAPI{w}.message)
-	api.HandleFunc("GET "+AgentFilesPath+"{id}", agentAPI{w}.file)
-	logins := loginAPI{w}
-	api.HandleFunc("GET /api/login", logins.loggedIn)
-	api.HandleFunc("POST /api/login", logins.logIn)
-	api.HandleFunc("DELETE /api/login", logins.logOut)
-	api.HandleFunc("DELETE /api/conversations/{id}", eraser{door{w}}.delete)
-	api.HandleFunc("POST /api/conversations/{id}/restore", eraser{door{w}}.restore)
-	other := http.NewServeMux()
-	openaiAPI{clients{w}}.routes(other)
-	aisdkAPI{clients{w}}.routes(other)
-	aguiAPI{clients{w}}.routes(other)
-	deepchatAPI{clients{w}}.routes(other)
+	api, table := http.NewServeMux(), endpoints(w)
+	for _, e := range table {
+		api.HandleFunc(e.route, e.serve)
+	}
+	checked := w.guard.api(w.bounded(door{w}.ticketed(door{w}.identified(w.counted(api)))))
 	mux := http.NewServeMux()
+	for _, path := range apiPaths() {
+		mux.Handle(path, checked)
+	}
 	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte("ok\n")) })
 	mux.HandleFunc("GET /readyz", w.readyz)
-	socketAPI{w}.routes(api)
-	mux.Handle("/api/", w.guard.api(w.bounded(door{w}.ticketed(door{w}.identified(w.counted(jsonErrors(api)), inOwnForm)))))
-	others := w.guard.api(w.bounded(door{w}.identified(w.counted(jsonErrors(other)), inOwnForm)))
-	mux.Handle("/v1/", shaped(others, openaiErrors))
-	mux.Handle("/agui", others)
-	mux.Handle("/agui/", others)
-	mux.Handle("/copilotkit/", others)
-	mux.Handle("/deepchat", others)
-	mux.Handle("/deepchat/", others)
-	mux.Handle("/api/chat", shaped(others, aisdkErrors))
-	mux.Handle("/api/chat/", shaped(others, aisdkErrors))
+	mux.Handle("GET "+openapiPath, w.bounded(file(openapi(table), "application/json; charset=utf-8")))
 	mux.Handle(LocalPath, w.bounded(w.local()))
 	mux.Handle(SetupPath, w.bounded(nearbySetup(w.opts.Setup)))
 	mux.Handle(adminPath, w.bounded(door{w}.operators(w.opts.Admin)))
@@ -371,7 +335,7 @@ func (w *Web) routes() http.Handler {
 	for path, h := range w.opts.Mounts {
 		all.Handle(path, h)
 	}
-	return patient(all)
+	return patient(formed(all))
 }
 
 // readyz reports whether the gateway can accept messages. It fails as soon as the gateway stops, so that a load
