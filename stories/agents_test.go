@@ -209,6 +209,23 @@ func TestAISDKRoute(t *testing.T) {
 	}
 }
 
+// A graph of LangGraph is an agent on Telegram: a status that changes, its tools, an interrupt that a press resumes after both processes
+// were stopped, and a file. Its thread is that of the chat.
+func TestLangGraph(t *testing.T) {
+	command := []string{"node", filepath.Join(builtExample(t, "agent-langgraph", "agent.ts"), "dist", "agent.js")}
+	s := onSockets(t, platforms()[0])
+	env := []string{"CHECKPOINTS=" + filepath.Join(t.TempDir(), "checkpoints.bin")}
+	agent := startAgent(t, command, s.changed, "", env...)
+	cfg := s.ownConfig(fmt.Sprintf("models: {chat: [{name: mine, provider: http, url: %q, api_key: %q, history: last}]}", agent.url, agentKey))
+	s.start(cfg)
+	s.Say(connectortest.Ada, s.place, "Please book")
+	s.askedOverRestart(cfg, agent, command, env...)
+	s.waitShown("The train at 09:30 is booked.")
+	s.waitUntil("Ada has the ticket", func() bool { return s.hasFile("Ticket for the train at 09:30") })
+	s.Say(connectortest.Ada, s.place, "Thanks")
+	s.waitShown("You said: Thanks")
+}
+
 // ownConfig reads a configuration as users write it.
 func (s *sockets) ownConfig(yaml string) config.Config {
 	s.Helper()
