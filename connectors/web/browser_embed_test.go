@@ -8,10 +8,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/golang-jwt/jwt/v5"
 
 	"parley/connectors/web"
+	"parley/connectors/web/identity"
 	"parley/core/answer"
 	"parley/core/llm"
 )
@@ -115,6 +118,50 @@ func playEmbedded(t *testing.T, p *tab) {
 	if !slices.Equal(names, []string{"Grace Hopper", "Ada", ""}) {
 		t.Errorf("the visitor is called %q", names)
 	}
+}
+
+// playAccounts signs in and out on a page: the conversation of before is offered to the account, which keeps it, and after signing out the
+// browser is a new visitor.
+func playAccounts(t *testing.T, p *tab) {
+	const secret = "a secret of the shop, of 32 bytes"
+	accounts, err := identity.NewSite(identity.SiteConfig{Secret: secret, Audience: "shop"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{
+		"sub": "ada", "aud": "shop", "iat": time.Now().Unix(), "exp": time.Now().Add(time.Hour).Unix(),
+	}).SignedString([]byte(secret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := listen(t, "127.0.0.1:0")
+	shop := site(t, l, "data-open")
+	g := start(t, newBackend(), l, func(o *web.Options) { o.Origins, o.Site, o.Public = []string{shop}, accounts, true })
+	p.do(chromedp.Navigate(shop))
+	p.wait(`all('.empty').length && !all('.empty')[0].hidden && !all('.chat')[0].hidden`)
+	p.send("hello")
+	g.next(t).finish(completed, "Welcome, stranger.")
+	p.shows(".answer .text", "Welcome, stranger.")
+	p.eval(`window.asked = []`)
+	p.eval(`window.confirm = (text) => asked.push(text) > 0`)
+	p.eval(`parley.identify({name: 'Ada', token: '` + token + `'})`)
+	p.wait(`asked.length === 1 && all('.answer .text').length === 1 && all('.answer .text')[0].textContent === 'Welcome, stranger.'`)
+	p.is(`asked[0]`, "Keep your earlier conversation in your account?")
+	p.send("who am I?")
+	g.next(t).finish(completed, "You are Ada.")
+	p.wait(`all('.answer .text').at(-1).textContent === 'You are Ada.'`)
+	p.eval(`parley.identify({})`)
+	p.wait(`!all('.empty')[0].hidden && all('.answer').length === 0`)
+	p.send("and now?")
+	r := g.next(t)
+	r.finish(completed, "Hello, stranger.")
+	p.wait(`all('.answer .text').length === 1 && all('.answer .text')[0].textContent === 'Hello, stranger.'`)
+	if strings.Contains(string(r.question.Author), "ada") {
+		t.Errorf("after signing out, the visitor is %s", r.question.Author)
+	}
+	p.eval(`window.confirm = (text) => asked.push(text) === 0`)
+	p.eval(`parley.identify({token: '` + token + `'})`)
+	p.wait(`asked.length === 2 && !all('.empty')[0].hidden && all('.answer').length === 0`) // it is not wanted
 }
 
 func playForbidden(t *testing.T, p *tab) {

@@ -298,6 +298,7 @@ func TestBrowser(t *testing.T) {
 	t.Run("restart in a call", func(t *testing.T) { playRestartInCall(t, newTab(t, ctx)) })
 	t.Run("login", func(t *testing.T) { playLogIn(t, newTab(t, ctx)) })
 	t.Run("embedded", func(t *testing.T) { playEmbedded(t, newTab(t, ctx)) })
+	t.Run("accounts", func(t *testing.T) { playAccounts(t, newTab(t, ctx)) })
 	t.Run("embedded in an element", func(t *testing.T) { playTarget(t, newTab(t, ctx)) })
 	t.Run("embedded where it may not be", func(t *testing.T) { playForbidden(t, newTab(t, ctx)) })
 	t.Run("embedded twice", func(t *testing.T) { playTwoEmbeds(t, newTab(t, ctx)) })

@@ -23,6 +23,7 @@ func (a openaiAPI) endpoints() []endpoint {
 		{route: "GET /v1/models/{model...}", serve: a.models, about: "OpenAI: returns the only model"},
 		{route: "POST /v1/chat/completions", serve: a.complete, about: "OpenAI: answers the last message, as a whole or as a stream", kind: eventStream},
 		{route: "POST /v1/responses", serve: a.respond, about: "OpenAI: answers the last message, as a whole or as a stream", kind: eventStream},
+		{route: "GET /v1/responses/{id}", serve: a.retrieve, about: "OpenAI: returns a response again, as a whole or as a stream", kind: eventStream},
 		{route: "POST /v1/responses/{id}/cancel", serve: a.cancel, about: "OpenAI: stops a response"},
 	}
 }
@@ -124,6 +125,28 @@ func responseID(in *openai.Request) (id string, earlier int, counted bool) {
 	}
 	in.Conversation = cmp.Or(in.Conversation, newID())
 	return "response/" + in.Conversation, earlier, counted
+}
+
+// retrieve is GET /v1/responses/{id}: the response, or with ?stream=true its events from the beginning, also while it is written.
+func (a openaiAPI) retrieve(rw http.ResponseWriter, r *http.Request) {
+	in := openai.Request{Previous: r.PathValue("id")}
+	id, n, _ := responseID(&in)
+	x := &exchange{clients: a.clients, rw: rw, r: r}
+	no := x.load(id, door(a.clients).conversation)
+	if no == nil && (n < 1 || n > len(x.past)) {
+		no = refused(http.StatusNotFound, "Response not found.")
+	}
+	if no != nil {
+		no.reply(rw)
+		return
+	}
+	acc, err := a.web.opts.Store.Known(r.Context(), x.past[n-1])
+	if err != nil {
+		a.web.broken(rw, "find a response", err)
+		return
+	}
+	enc := openai.NewResponses(in.Previous, a.model(), "", time.Now().Unix())
+	a.answer(x, target{run: acc.Run}, r.URL.Query().Get("stream") == "true", enc, enc.Whole)
 }
 
 // cancel stops the answers of a response's conversation: POST /v1/responses/{id}/cancel.

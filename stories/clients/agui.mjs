@@ -78,6 +78,9 @@ const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QD
 const f = agent('f')
 await ask(f, [{ type: 'text', text: 'Look' }, short === 'agui0' ? { type: 'binary', mimeType: 'image/png', data: pixel } : { type: 'image', source: { type: 'data', value: pixel, mimeType: 'image/png' } }])
 equal(text(f.messages.at(-1)), 'You sent image/png.', 'a file')
+const word = btoa('The word is marzipan.')
+await ask(f, [{ type: 'text', text: 'Read this' }, short === 'agui0' ? { type: 'binary', mimeType: 'text/plain', filename: 'word.txt', data: word } : { type: 'document', source: { type: 'data', value: word, mimeType: 'text/plain' } }])
+check((await asked()).includes('The word is marzipan.'), 'a document is read', await asked())
 cell(short, 'files')
 
 // Stop.

@@ -132,6 +132,8 @@ await f.sendMessage({ text: 'Look', files: [{ type: 'file', mediaType: 'image/pn
 equal(textOf(last(f)), 'You sent image/png.', 'a file')
 const sent = (await stored(id('f')))[0].parts.find(p => p.type === 'file')
 equal([sent.mediaType, sent.filename, (await fetch(gateway + sent.url)).status], ['image/png', 'a.png', 200], 'the stored file')
+await f.sendMessage({ text: 'Read this', files: [{ type: 'file', mediaType: 'text/plain', filename: 'word.txt', url: 'data:text/plain;base64,' + btoa('The word is marzipan.') }] })
+check((await asked()).includes('The word is marzipan.'), 'a document is read', await asked())
 cell(name, 'files')
 
 // Apps that send only the newest message.

@@ -17,6 +17,12 @@ const { createRoot } = await import('react-dom/client')
 const { AssistantRuntimeProvider, MessagePrimitive, ThreadPrimitive } = await import('@assistant-ui/react')
 const { AssistantChatTransport, useChatRuntime } = await import('@assistant-ui/react-ai-sdk')
 
+const requests = []
+const native = globalThis.fetch
+globalThis.fetch = window.fetch = (address, options) => {
+  if (options?.method === 'POST' && String(address).endsWith('/api/chat')) requests.push(JSON.parse(options.body))
+  return native(address, options)
+}
 let runtime
 const Text = ({ text }) => h('span', { className: 'text' }, text)
 const Tool = ({ toolName, result }) => h('span', { className: 'tool' }, toolName + ': ' + JSON.stringify(result ?? null))
@@ -47,5 +53,45 @@ await release()
 await until('its result', () => messages().at(-1).querySelector('.tool')?.textContent === 'SEARCH: {"text":"green tea"}')
 await until('the answer', () => last() === 'I look it up.|Read 3 pages.\n\nIt is: green tea')
 cell('assistant-ui', 'tools')
+// The stop of the component ends only the connection; that of the API ends the answer.
+const idle = () => until('idle', () => !runtime.thread.getState().isRunning)
+await idle()
+const id = await until('the id of the chat', async () => requests.at(-1)?.id)
+runtime.thread.append('tell me')
+await until('One', () => last().trim() === 'One')
+equal((await fetch(`${gateway}/api/chat/${id}/stop`, { method: 'POST' })).status, 200, 'stop')
+await idle()
+equal(last().startsWith('One') && last().includes('Stopped'), true, 'stopped')
+cell('assistant-ui', 'stop')
+
+// A question, and the choice as a message.
+const before = requests.length
+runtime.thread.append('ask me')
+await until('asked', () => requests.length > before && messages().length === 8)
+await idle()
+runtime.thread.append('Blue')
+await until('chosen', () => last() === 'Chosen.\n\nIt is: Blue')
+cell('assistant-ui', 'choices')
+
+// Files.
+await idle()
+const pixel = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+runtime.thread.append({ role: 'user', content: [{ type: 'text', text: 'Look' }], attachments: [{ id: 'a', type: 'image', name: 'a.png', contentType: 'image/png', status: { type: 'complete' }, content: [{ type: 'image', image: pixel }] }] })
+await until('a file', () => last() === 'You sent image/png.')
+cell('assistant-ui', 'files')
+
+// Another page: the history.
+await idle()
+const stored = (await (await fetch(`${gateway}/api/chat/${id}`)).json()).messages
+const second = document.createElement('div')
+document.body.append(second)
+let other
+const Late = () => {
+  other = useChatRuntime({ id, messages: stored, transport: new AssistantChatTransport({ api: gateway + '/api/chat' }) })
+  return h(AssistantRuntimeProvider, { runtime: other }, h(ThreadPrimitive.Root, null, h(ThreadPrimitive.Messages, { components: { Message } })))
+}
+createRoot(second).render(h(Late))
+await until('the history', () => second.querySelectorAll('.message').length === stored.length && second.textContent.includes('You sent image/png.'))
+cell('assistant-ui', 'history')
 console.log('ok')
 process.exit(0)

@@ -1,6 +1,10 @@
 package clients_test
 
-import "testing"
+import (
+	"testing"
+
+	"parley/config"
+)
 
 func TestOpenAI(t *testing.T) {
 	s := newStage(t, nil)
@@ -24,3 +28,10 @@ func TestCopilotKit(t *testing.T) { newStage(t, nil).node("copilotkit.mjs") }
 func TestAssistantUI(t *testing.T) { newStage(t, nil).node("assistant-ui.mjs") }
 
 func TestWebSocket(t *testing.T) { newStage(t, nil).node("ws.mjs") }
+
+// With web.require_identity, each client gets in with a token of the site, and learns without one what to do.
+func TestClientsSignIn(t *testing.T) {
+	newStage(t, func(c *config.Config) {
+		c.Web.Public, c.Web.RequireIdentity, c.Web.Accounts.Secret, c.Web.Accounts.Audience = true, true, siteSecret, "parley"
+	}).node("identity.mjs")
+}

@@ -49,5 +49,43 @@ again.threadId = 'kit'
 await other.connectAgent({ agent: again })
 check(again.messages.some(m => text(m) === 'One two three four.'), 'history', again.messages)
 cell('copilotkit', 'history')
+// Another page joins the running answer.
+agent.addMessage({ id: 'u4', role: 'user', content: 'tell me' })
+const leaving = core.runAgent({ agent })
+await until('One', () => last(agent).trim() === 'One')
+const late = connect()
+await until('connected', () => late.runtimeConnectionStatus === 'connected')
+const watcher = late.getAgent('default')
+watcher.threadId = 'kit'
+const joining = late.connectAgent({ agent: watcher })
+await until('joined', () => last(watcher).trim() === 'One')
+await release(), await release(), await release()
+await joining
+await leaving
+equal([last(watcher), last(agent)], ['One two three four.', 'One two three four.'], 'joined')
+cell('copilotkit', 'resume')
+
+// A question interrupts the run; its answer continues it, as an option or an approval.
+for (const [column, payload, want] of [['choices', 'Blue', 'Blue'], ['approvals', { approved: true }, 'Red']]) {
+  agent.threadId = 'kit-' + column
+  agent.messages = []
+  agent.addMessage({ id: 'q-' + column, role: 'user', content: 'ask me' })
+  let outcome
+  const { unsubscribe } = agent.subscribe({ onRunFinishedEvent: ({ event }) => { outcome = event.outcome } })
+  await core.runAgent({ agent })
+  unsubscribe()
+  equal(outcome?.type, 'interrupt', 'an interrupt')
+  await agent.runAgent({ resume: [{ interruptId: outcome.interrupts[0].id, status: 'resolved', payload }] })
+  equal(last(agent), 'Chosen.\n\nIt is: ' + want, column)
+  cell('copilotkit', column)
+}
+
+// Files.
+agent.threadId = 'kit-files'
+agent.messages = []
+agent.addMessage({ id: 'f1', role: 'user', content: [{ type: 'text', text: 'Look' }, { type: 'binary', mimeType: 'image/png', data: 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==' }] })
+await core.runAgent({ agent })
+equal(last(agent), 'You sent image/png.', 'a file')
+cell('copilotkit', 'files')
 console.log('ok')
 process.exit(0)

@@ -106,7 +106,8 @@ func TestDeepChatStream(t *testing.T) {
 		d.until("the options", bubbles+`.at(-1).includes('Blue')`)
 		d.send("2")
 		d.until("chosen", bubbles+`.at(-1).includes('It is: Blue')`)
-		d.checkTable("CELL deepchat send\nCELL deepchat stream\nCELL deepchat tools\nCELL deepchat choices\n")
+		d.sendPicture()
+		d.checkTable("CELL deepchat send\nCELL deepchat stream\nCELL deepchat tools\nCELL deepchat choices\nCELL deepchat files\n")
 	})
 }
 
@@ -114,9 +115,19 @@ func TestDeepChatJSON(t *testing.T) {
 	onDeepChat(t, `{"url": "GATEWAY/deepchat", "additionalBodyProps": {"conversation": "1"}}`, func(d *deepChat) {
 		d.send("Hello")
 		d.shows("You said: Hello")
-		pixel := `new File([Uint8Array.from(atob('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='), (c) => c.charCodeAt(0))], 'a.png', {type: 'image/png'})`
-		d.until("a file is sent", bubbles+`.includes('Look') || (document.querySelector('deep-chat').submitUserMessage({text: 'Look', files: [`+pixel+`]}), false)`)
-		d.shows("You sent image/png.")
-		d.checkTable("CELL deepchat-json send\nCELL deepchat-json files\n")
+		d.sendPicture()
+		d.send("ask me")
+		d.until("the options", bubbles+`.at(-1).includes('Blue')`)
+		d.send("1")
+		d.until("chosen", bubbles+`.at(-1).includes('It is: Red')`)
+		d.checkTable("CELL deepchat-json send\nCELL deepchat-json files\nCELL deepchat-json choices\n")
 	})
+}
+
+// sendPicture sends a picture, as a user does.
+func (d *deepChat) sendPicture() {
+	d.Helper()
+	pixel := `new File([Uint8Array.from(atob('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='), (c) => c.charCodeAt(0))], 'a.png', {type: 'image/png'})`
+	d.until("a file is sent", bubbles+`.includes('Look') || (document.querySelector('deep-chat').submitUserMessage({text: 'Look', files: [`+pixel+`]}), false)`)
+	d.shows("You sent image/png.")
 }

@@ -90,7 +90,41 @@ cell('openai choices')
 // Images.
 const pixel = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 equal(said(await chat([user([{ type: 'text', text: 'Look' }, { type: 'image_url', image_url: { url: pixel } }])], 'v')), 'You sent image/png.', 'an image')
+const document = 'data:text/plain;base64,' + btoa('The word is marzipan.')
+await chat([user([{ type: 'text', text: 'Read this' }, { type: 'file', file: { filename: 'word.txt', file_data: document } }])], 'd')
+check((await last()).includes('The word is marzipan.'), 'a document is read', await last())
 cell('openai files')
+
+// Closing the connection does not stop the answer: the same request again joins it, from its beginning.
+const joined = async (name, ask) => {
+  const before = (await prompts()).length, leave = new AbortController()
+  let seen = ''
+  try {
+    for await (const more of await ask({ signal: leave.signal })) {
+      if ((seen += more).includes('One')) leave.abort()
+    }
+  } catch (e) { check(leave.signal.aborted, name + ' was cut', String(e)) }
+  check(seen.startsWith('One') && !seen.includes('two'), 'the beginning', seen)
+  const again = await ask({})
+  await release(), await release(), await release()
+  let whole = ''
+  for await (const more of again) whole += more
+  equal([whole, (await prompts()).length - before], ['One two three four.', 1], name + ' resumes')
+  cell(name, 'resume')
+}
+async function* textOf(events) { for await (const c of events) yield c.choices[0]?.delta?.content ?? '' }
+await joined('openai', async o => textOf(await client.chat.completions.create({ model, messages: [user('tell me')], stream: true }, { ...o, headers: { 'X-Conversation-Id': 'resume' } })))
+
+// /stop, as a message of the conversation, stops its answer.
+let cut = '', ended
+for await (const c of await chat([user('tell me')], 'stop', { stream: true })) {
+  ended = c.choices[0]?.finish_reason ?? ended
+  if (!c.choices[0]?.delta?.content) continue
+  cut += c.choices[0].delta.content
+  await chat([user('tell me'), assistant('One'), user('/stop')], 'stop')
+}
+check(cut.startsWith('One') && !cut.includes('two') && ended, 'stopped', { cut, ended })
+cell('openai stop')
 
 // Errors have OpenAI's form.
 const fails = async (what, status, code, call) => {
@@ -128,7 +162,29 @@ equal((await events.finalResponse()).output_text, 'One two three four.', 'the wh
 cell('openai-responses stream')
 const image = await client.responses.create({ model, input: [{ role: 'user', content: [{ type: 'input_text', text: 'Look' }, { type: 'input_image', image_url: pixel, detail: 'auto' }] }] })
 equal(image.output_text, 'You sent image/png.', 'an image in a response')
+await client.responses.create({ model, input: [{ role: 'user', content: [{ type: 'input_text', text: 'Read this' }, { type: 'input_file', filename: 'word.txt', file_data: document }] }] })
+check((await last()).includes('The word is marzipan.'), 'a document in a response is read', await last())
 cell('openai-responses files')
+async function* deltasOf(events) { for await (const e of events) if (e.type === 'response.output_text.delta') yield e.delta }
+let running
+await joined('openai-responses', async o => {
+  if (running) return deltasOf(await client.responses.retrieve(running, { stream: true }))
+  const events = await client.responses.create({ model, input: 'tell me', stream: true }, o)
+  return deltasOf((async function* () { for await (const e of events) { running = e.response?.id ?? running; yield e } })())
+})
+equal((await client.responses.retrieve(running)).output_text, 'One two three four.', 'retrieved')
+let summary = ''
+for await (const e of await client.responses.create({ model, input: 'search tea', stream: true })) {
+  if (e.type !== 'response.reasoning_summary_text.delta') continue
+  summary += e.delta
+  if (/Searching the web…|Reading 3 pages…/.test(e.delta)) await release()
+}
+check(summary.includes('Searching the web…') && summary.includes('Reading 3 pages…'), 'progress in a response', summary)
+cell('openai-responses tools')
+const question = await client.responses.create({ model, input: 'ask me' })
+equal(question.output_text, 'Which color?\n\n1. Red\n2. Blue', 'a question in a response')
+equal((await client.responses.create({ model, input: '2', previous_response_id: question.id })).output_text, 'Chosen.\n\nIt is: Blue', 'chosen in a response')
+cell('openai-responses choices')
 // Stop.
 let id, partial = ''
 for await (const e of await client.responses.create({ model, input: 'tell me', conversation: 'stop', stream: true })) {
@@ -160,4 +216,20 @@ for await (const part of streamText({ model: agent, prompt: 'search tea' }).full
 }
 check(reasoning.includes('Reading 3 pages…'), 'progress', reasoning)
 cell('openai-compatible tools')
+const follow = (messages, id, more = {}) => ({ model: agent, messages, headers: { 'X-Conversation-Id': id }, ...more })
+equal((await generateText(follow([user('My name is Cy.'), assistant('Hi'), user('Who am I?')], 'compatible-history'))).text, 'You said: Who am I?', 'seeded')
+equal((await generateText(follow([user('My name is Cy.'), assistant('Hi'), user('Who am I?'), assistant('Cy'), user('Sure?')], 'compatible-history'))).text, 'You said: Sure?', 'the next one')
+check((await last()).split('Earlier messages').length === 2, 'seeded once', await last())
+cell('openai-compatible history')
+equal((await generateText(follow([user('ask me')], 'compatible-choice'))).text, 'Which color?\n\n1. Red\n2. Blue', 'a question')
+equal((await generateText(follow([user('ask me'), assistant('Which color?'), user('1')], 'compatible-choice'))).text, 'Chosen.\n\nIt is: Red', 'chosen')
+cell('openai-compatible choices')
+await joined('openai-compatible', async o => streamText(follow([user('tell me')], 'compatible-resume', { abortSignal: o.signal, onError: () => {}, onAbort: () => {} })).textStream)
+let short = ''
+for await (const more of streamText(follow([user('tell me')], 'compatible-stop')).textStream) {
+  short += more
+  await generateText(follow([user('tell me'), assistant('One'), user('/stop')], 'compatible-stop')).catch(() => {})
+}
+check(short.startsWith('One') && !short.includes('two'), 'stopped', short)
+cell('openai-compatible stop')
 console.log('ok')

@@ -1,17 +1,21 @@
 package openai
 
-import "parley/connectors/web/dialect"
+import (
+	"slices"
+	"strconv"
+
+	"parley/connectors/web/dialect"
+)
 
 // Responses is the encoder of responses. Like [Chat], it shows a status as a line of reasoning: the summary of an item
-// before the message. It implements [dialect.Encoder].
+// between those with text. It implements [dialect.Encoder].
 type Responses struct {
 	Response Response
 	progress
-	number    int    // of the next event
-	reasoning string // sent so far
-	open      string // the item in progress: "", reasoning or message
-	reasoned  bool   // there is an item of reasoning
-	message   string // sent so far
+	number int    // of the next event
+	items  []item // that have ended
+	open   string // the type of the item in progress: "", reasoning or message
+	text   string // of that item, sent so far
 }
 
 // Response is a response, whole or in progress.
@@ -120,99 +124,90 @@ func (r *Responses) Encode(b []byte, s dialect.State) []byte {
 		return r.Fail(b, sentence)
 	}
 	text, reasoning := r.next(s)
-	b = r.reason(b, reasoning)
-	if text != "" || s.Over() {
-		b = r.write(b, text)
+	if reasoning != "" {
+		b = r.grow(b, "reasoning", reasoning)
+	}
+	if text != "" || s.Over() && !slices.ContainsFunc(r.items, func(i item) bool { return i.Type == "message" }) {
+		b = r.grow(b, "message", text)
 	}
 	if !s.Over() {
 		return b
 	}
 	b = r.closeItem(b)
 	end := r.end(s)
-	if r.reasoned {
-		end.Output = []item{r.reasoningItem(), r.messageItem()}
-	}
+	end.Output = r.items
 	return r.add(b, event{Type: "response.completed", Response: &end})
 }
 
 // end returns the whole response.
 func (r *Responses) end(s dialect.State) Response {
 	end, u := r.Response, usageOf(s.Usage)
-	end.Status, end.Output = "completed", []item{r.messageItem()}
+	end.Status, end.Output = "completed", []item{r.item()}
 	end.Usage = &responseUsage{Input: u.Prompt, Output: u.Completion, Total: u.Total}
 	return end
 }
 
-// reason adds to the item of reasoning. Once the message has begun, there is none any more, and a status is left out.
-func (r *Responses) reason(b []byte, text string) []byte {
-	if text == "" || r.open == "message" {
-		return b
-	}
-	at := 0
-	if r.open == "" {
-		r.open, r.reasoned = "reasoning", true
-		i := r.reasoningItem()
-		i.Summary = []content{}
-		b = r.add(b, event{Type: "response.output_item.added", Output: &at, Item: &i},
-			event{Type: "response.reasoning_summary_part.added", ItemID: i.ID, Output: &at, SummaryIndex: &at, Part: &content{Type: "summary_text"}})
-	}
-	r.reasoning += text
-	return r.add(b, event{Type: "response.reasoning_summary_text.delta", ItemID: r.itemID("rs_"), Output: &at, SummaryIndex: &at, Delta: text})
-}
-
-// write adds to the message, which begins after the reasoning.
-func (r *Responses) write(b []byte, text string) []byte {
-	at, first := r.index(), 0
-	if r.open != "message" {
+// grow adds to the item in progress, or begins another one if that has another type: a status after some text is reasoning again.
+func (r *Responses) grow(b []byte, kind, text string) []byte {
+	if r.open != kind {
 		b = r.closeItem(b)
-		r.open = "message"
-		i := r.messageItem()
-		i.Status, i.Content = "in_progress", []content{}
-		b = r.add(b, event{Type: "response.output_item.added", Output: &at, Item: &i},
-			event{Type: "response.content_part.added", ItemID: i.ID, Output: &at, ContentIndex: &first, Part: &content{Type: "output_text", Annotations: []any{}}})
+		r.open, r.text = kind, ""
+		b = r.beginItem(b)
 	}
 	if text == "" {
 		return b
 	}
-	r.message += text
-	return r.add(b, event{Type: "response.output_text.delta", ItemID: r.itemID("msg_"), Output: &at, ContentIndex: &first, Delta: text, Logprobs: []any{}})
+	r.text += text
+	at, first := len(r.items), 0
+	if kind == "reasoning" {
+		return r.add(b, event{Type: "response.reasoning_summary_text.delta", ItemID: r.item().ID, Output: &at, SummaryIndex: &first, Delta: text})
+	}
+	return r.add(b, event{Type: "response.output_text.delta", ItemID: r.item().ID, Output: &at, ContentIndex: &first, Delta: text, Logprobs: []any{}})
 }
 
-// closeItem ends the item in progress.
+// beginItem announces the item in progress.
+func (r *Responses) beginItem(b []byte) []byte {
+	at, first, i := len(r.items), 0, r.item()
+	if r.open == "reasoning" {
+		i.Summary = []content{}
+		return r.add(b, event{Type: "response.output_item.added", Output: &at, Item: &i},
+			event{Type: "response.reasoning_summary_part.added", ItemID: i.ID, Output: &at, SummaryIndex: &first, Part: &content{Type: "summary_text"}})
+	}
+	i.Status, i.Content = "in_progress", []content{}
+	return r.add(b, event{Type: "response.output_item.added", Output: &at, Item: &i},
+		event{Type: "response.content_part.added", ItemID: i.ID, Output: &at, ContentIndex: &first, Part: &content{Type: "output_text", Annotations: []any{}}})
+}
+
+// closeItem ends the item in progress, if there is one.
 func (r *Responses) closeItem(b []byte) []byte {
-	at, first := r.index(), 0
+	at, first, i := len(r.items), 0, r.item()
 	switch r.open {
 	case "reasoning":
-		at, i := 0, r.reasoningItem()
-		return r.add(b, event{Type: "response.reasoning_summary_text.done", ItemID: i.ID, Output: &at, SummaryIndex: &first, Text: &r.reasoning},
+		b = r.add(b, event{Type: "response.reasoning_summary_text.done", ItemID: i.ID, Output: &at, SummaryIndex: &first, Text: &r.text},
 			event{Type: "response.reasoning_summary_part.done", ItemID: i.ID, Output: &at, SummaryIndex: &first, Part: &i.Summary[0]},
 			event{Type: "response.output_item.done", Output: &at, Item: &i})
 	case "message":
-		i := r.messageItem()
-		return r.add(b, event{Type: "response.output_text.done", ItemID: i.ID, Output: &at, ContentIndex: &first, Text: &r.message, Logprobs: []any{}},
+		b = r.add(b, event{Type: "response.output_text.done", ItemID: i.ID, Output: &at, ContentIndex: &first, Text: &r.text, Logprobs: []any{}},
 			event{Type: "response.content_part.done", ItemID: i.ID, Output: &at, ContentIndex: &first, Part: &i.Content[0]},
 			event{Type: "response.output_item.done", Output: &at, Item: &i})
+	default:
+		return b
 	}
+	r.items, r.open = append(r.items, i), ""
 	return b
 }
 
-// index returns the position of the message in the output.
-func (r *Responses) index() int {
-	if r.reasoned {
-		return 1
+// item returns the item in progress.
+func (r *Responses) item() item {
+	id := r.Response.ID
+	if n := len(r.items); n > 1 {
+		id += "_" + strconv.Itoa(n)
 	}
-	return 0
-}
-
-func (r *Responses) itemID(kind string) string { return kind + r.Response.ID }
-
-func (r *Responses) reasoningItem() item {
-	return item{ID: r.itemID("rs_"), Type: "reasoning", Summary: []content{{Type: "summary_text", Text: r.reasoning}}}
-}
-
-func (r *Responses) messageItem() item {
-	return item{ID: r.itemID("msg_"), Type: "message", Status: "completed", Role: dialect.Assistant,
-		Content: []content{{Type: "output_text", Text: r.message, Annotations: []any{}}}}
+	if r.open == "reasoning" {
+		return item{ID: "rs_" + id, Type: "reasoning", Summary: []content{{Type: "summary_text", Text: r.text}}}
+	}
+	return item{ID: "msg_" + id, Type: "message", Status: "completed", Role: dialect.Assistant,
+		Content: []content{{Type: "output_text", Text: r.text, Annotations: []any{}}}}
 }
 
 // Fail implements [dialect.Encoder].
@@ -224,6 +219,6 @@ func (r *Responses) Fail(b []byte, sentence string) []byte {
 
 // Whole returns the response of a request without a stream. s is the only state.
 func (r *Responses) Whole(s dialect.State) any {
-	r.message, _ = r.next(s)
+	r.text, _ = r.next(s)
 	return r.end(s)
 }

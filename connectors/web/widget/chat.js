@@ -17,6 +17,7 @@ const near = 48; // maximum distance in pixels that counts as scrolled to the en
 
 export class Chat extends HTMLElement {
   #agent;
+  #gateway;
   #conversation;
   #place; // the storage key of the conversation's id
   #life; // aborted when the element is removed
@@ -48,16 +49,20 @@ export class Chat extends HTMLElement {
   connectedCallback() {
     const base = this.getAttribute('gateway') || home;
     this.#place = takePlace(`parley:${base}`);
-    this.#conversation = new Conversation(new Gateway(base, this.hasAttribute('page') && window.top === window), this.#place); // never in a frame
+    this.#gateway = new Gateway(base, this.hasAttribute('page') && window.top === window); // never in a frame
+    this.#conversation = new Conversation(this.#gateway, this.#place);
     if (!this.shadowRoot) {
       this.#agent = this.getAttribute('agent') || 'Assistant';
       this.#build();
     }
     this.#unfollow = followViewport(this);
-    this.#restore();
+    window.addEventListener('parley-identify', this.#identified);
+    this.#life = new AbortController();
+    this.#enter(this.#gateway.signedOut(), false);
   }
 
   disconnectedCallback() {
+    window.removeEventListener('parley-identify', this.#identified);
     this.#unfollow();
     this.#clear();
     places.delete(this.#place);
@@ -320,6 +325,23 @@ export class Chat extends HTMLElement {
 
   #busy() {
     this.#stop.hidden = this.#turns.size === 0;
+  }
+
+  #identified = ({ detail }) => this.#enter(this.#gateway.signedOut() || detail.out, true);
+
+  // enter shows the conversation of who uses the browser now. After a sign-in, the conversations of before are offered to the account;
+  // after a sign-out, and if the account does not want them, it is a new one.
+  async #enter(out, again) {
+    const { signal } = this.#life;
+    const offered = await this.#gateway.offered();
+    if (signal.aborted) return;
+    const many = offered.length > 1 ? `${offered.length} earlier conversations` : 'earlier conversation';
+    const keeps = offered.length > 0 && window.confirm(`Keep your ${many} in your account?`);
+    if (keeps) await this.#gateway.adopt(offered).catch((error) => this.#tell(error.message));
+    if (out || (offered.length > 0 && !keeps)) this.#conversation.forget();
+    if (again && !out && offered.length === 0) return;
+    if (again) this.#clear();
+    this.#restore();
   }
 
   // restore shows the history, and follows an answer in progress.

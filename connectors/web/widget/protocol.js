@@ -130,8 +130,36 @@ export class Gateway {
   async #token() {
     const { token } = window.parley ?? {};
     if (token) return typeof token === 'function' ? token() : token;
+    this.signedOut();
     if (this.#visitor.token && !this.#visitor.due) return this.#visitor.token;
     return this.#minting ??= this.#mint().finally(() => { this.#minting = null; });
+  }
+
+  // signedOut reports whether the browser had an account and has none now: it is a new visitor then.
+  signedOut() {
+    const out = !window.parley?.token && this.#visitor.account;
+    if (out) this.#visitor.forget();
+    return out;
+  }
+
+  // offered returns the conversations of the visitor that the browser was before it signed in, once for all chats of the page.
+  async offered() {
+    if (!window.parley?.token) return [];
+    const visitorToken = this.#visitor.signIn();
+    if (!visitorToken) return [];
+    try {
+      const { conversations } = await (await this.#request('POST', 'api/account/conversations', { visitorToken })).json();
+      return conversations.map(({ id }) => ({ id, visitorToken }));
+    } catch (error) {
+      if (!(error instanceof Refusal)) this.#visitor.keep(visitorToken); // it is offered again
+      return [];
+    }
+  }
+
+  // adopt moves offered conversations to the account.
+  async adopt(offered) {
+    const [{ visitorToken }] = offered;
+    await this.#request('POST', 'api/account/conversations', { visitorToken, ids: offered.map(({ id }) => id) });
   }
 
   async #mint() {
@@ -168,6 +196,18 @@ class Visitor {
 
   get token() {
     return this.#read()?.token;
+  }
+
+  // account reports whether the browser has used the token of an account since.
+  get account() {
+    return Boolean(this.#read()?.account);
+  }
+
+  // signIn forgets the visitor, for an account, and returns the token.
+  signIn() {
+    const { token } = this;
+    if (!this.account) this.#write({ account: true });
+    return token;
   }
 
   get due() {

@@ -7,11 +7,20 @@
 // data-theme   light or dark
 // data-open    open at once
 // data-name    the visitor's name; parley.identify({name, token}) sets it later. token is the JSON Web Token of the visitor's
-//              account, or a function that returns the current one
+//              account, or a function that returns the current one. Without token, the visitor has signed out
 (() => {
   const script = document.currentScript ?? document.querySelector('script[src$="/widget.js"]');
   const { agent, target, theme, open, name } = script.dataset;
-  if (!window.parley?.identify) window.parley = { identify({ name, token } = {}) { this.name = name && `${name}`; this.token = token; } };
+  if (!window.parley?.identify) {
+    window.parley = {
+      identify({ name, token } = {}) {
+        const out = Boolean(this.token && !token);
+        this.name = name && `${name}`;
+        this.token = token;
+        window.dispatchEvent(new CustomEvent('parley-identify', { detail: { out } }));
+      },
+    };
+  }
   window.parley.name ??= name;
 
   const place = () => {
