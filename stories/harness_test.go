@@ -63,6 +63,7 @@ type harness struct {
 	accepted map[chat.MemoryID]chat.RoomID
 	answers  map[chat.MemoryID]chat.RunID // what was to become of them
 	deleted  []chat.MemoryID
+	opened   []chat.RoomID // with messages, and not cleared since
 }
 
 // process is one process of the gateway.
@@ -337,8 +338,26 @@ func (r recorder) Accept(ctx context.Context, m chat.Message, j chat.JoinRule) (
 	defer r.w.story.mu.Unlock()
 	if err == nil && acc.Run != "" {
 		r.w.story.accepted[acc.Memory], r.w.story.answers[acc.Memory] = m.Room, acc.Run
+		if !slices.Contains(r.w.story.opened, m.Room) {
+			r.w.story.opened = append(r.w.story.opened, m.Room)
+		}
 	}
 	return acc, err
+}
+
+func (r recorder) ClearEntirely(ctx context.Context, room chat.RoomID, person chat.EntityID) (int, error) {
+	n, err := r.Store.ClearEntirely(ctx, room, person)
+	r.w.story.mu.Lock()
+	defer r.w.story.mu.Unlock()
+	if err == nil {
+		for id, in := range r.w.story.accepted {
+			if in == room {
+				r.w.story.deleted = append(r.w.story.deleted, id)
+			}
+		}
+		r.w.story.opened = slices.DeleteFunc(r.w.story.opened, func(o chat.RoomID) bool { return o == room })
+	}
+	return n, err
 }
 
 func (r recorder) Forget(ctx context.Context, id chat.MemoryID) error {

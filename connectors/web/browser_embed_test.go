@@ -146,7 +146,7 @@ func playAccounts(t *testing.T, p *tab) {
 	p.eval(`window.confirm = (text) => asked.push(text) > 0`)
 	p.eval(`parley.identify({name: 'Ada', token: '` + token + `'})`)
 	p.wait(`asked.length === 1 && all('.answer .text').length === 1 && all('.answer .text')[0].textContent === 'Welcome, stranger.'`)
-	p.is(`asked[0]`, "Keep your earlier conversation in your account?")
+	p.is(`asked[0]`, "Keep your earlier conversations in your account?")
 	p.send("who am I?")
 	g.next(t).finish(completed, "You are Ada.")
 	p.wait(`all('.answer .text').at(-1).textContent === 'You are Ada.'`)

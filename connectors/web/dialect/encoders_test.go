@@ -6,6 +6,8 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -125,6 +127,45 @@ func TestGoldens(t *testing.T) {
 		}
 		if strings.Contains(string(p.out), `"q"`) && name == "chat" {
 			t.Error("a reader without details sees parameters")
+		}
+	}
+}
+
+// What ends a client's stream is not sent to it: types and finish reasons that an old version does not know, fields that are null, events
+// with names, a [DONE], and other separators than two line feeds. Line separators of Unicode are escaped.
+func TestStreamsHaveNothingThatClientsReject(t *testing.T) {
+	known := map[string]string{
+		"aisdk": `start|start-step|finish-step|text-(start|delta|end)|reasoning-(start|delta|end)|tool-input-(start|delta|available|error)|` +
+			`tool-output-(available|error)|source-url|source-document|file|data-[a-z]+|message-metadata|error|abort|finish`,
+		"agui": `RUN_(STARTED|FINISHED|ERROR)|STEP_(STARTED|FINISHED)|TEXT_MESSAGE_(START|CONTENT|END)|TOOL_CALL_(START|ARGS|END|RESULT)|STATE_(SNAPSHOT|DELTA)|` +
+			`MESSAGES_SNAPSHOT|ACTIVITY_SNAPSHOT|REASONING_(START|END|MESSAGE_START|MESSAGE_CONTENT|MESSAGE_END)|CUSTOM`,
+	}
+	for name, enc := range encoders() {
+		p := play(t, enc, true)
+		p.example()
+		out := string(p.out)
+		if strings.ContainsAny(out, "\r\u2028\u2029") || strings.Contains(out, "\n\n\n") {
+			t.Errorf("%s: a separator is wrong: %q", name, out)
+		}
+		if names := strings.Contains(out, "event: "); names != (name == "responses") {
+			t.Errorf("%s: events with names: %v", name, names)
+		}
+		if name == "agui" && (strings.Contains(out, "[DONE]") || regexp.MustCompile(`"type":"(?:[^S]|ST[^A])[^\n]*":null`).MatchString(out)) { // a state's value can be null
+			t.Errorf("%s: %s", name, out)
+		}
+		for _, found := range regexp.MustCompile(`"finishReason":"([^"]*)"`).FindAllStringSubmatch(out, -1) {
+			if !slices.Contains([]string{"stop", "length", "content-filter", "tool-calls", "error", "other"}, found[1]) {
+				t.Errorf("%s: the finish reason is %s", name, found[1])
+			}
+		}
+		if known[name] == "" {
+			continue
+		}
+		types := regexp.MustCompile(`^(` + known[name] + `)$`)
+		for _, found := range regexp.MustCompile(`(?m)^data: \{"type":"([^"]*)"`).FindAllStringSubmatch(out, -1) {
+			if !types.MatchString(found[1]) {
+				t.Errorf("%s: an old client does not know %s", name, found[1])
+			}
 		}
 	}
 }

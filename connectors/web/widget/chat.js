@@ -57,8 +57,7 @@ export class Chat extends HTMLElement {
     }
     this.#unfollow = followViewport(this);
     window.addEventListener('parley-identify', this.#identified);
-    this.#life = new AbortController();
-    this.#enter(this.#gateway.signedOut(), false);
+    this.#enter(this.#gateway.signedOut());
   }
 
   disconnectedCallback() {
@@ -327,21 +326,21 @@ export class Chat extends HTMLElement {
     this.#stop.hidden = this.#turns.size === 0;
   }
 
-  #identified = ({ detail }) => this.#enter(this.#gateway.signedOut() || detail.out, true);
+  #identified = ({ detail }) => {
+    this.#clear();
+    this.#enter(this.#gateway.signedOut() || detail);
+  };
 
   // enter shows the conversation of who uses the browser now. After a sign-in, the conversations of before are offered to the account;
   // after a sign-out, and if the account does not want them, it is a new one.
-  async #enter(out, again) {
-    const { signal } = this.#life;
+  async #enter(out) {
+    const { signal } = this.#life = new AbortController();
     const offered = await this.#gateway.offered();
     if (signal.aborted) return;
-    const many = offered.length > 1 ? `${offered.length} earlier conversations` : 'earlier conversation';
-    const keeps = offered.length > 0 && window.confirm(`Keep your ${many} in your account?`);
+    const keeps = offered.length > 0 && window.confirm('Keep your earlier conversations in your account?');
     if (keeps) await this.#gateway.adopt(offered).catch((error) => this.#tell(error.message));
     if (out || (offered.length > 0 && !keeps)) this.#conversation.forget();
-    if (again && !out && offered.length === 0) return;
-    if (again) this.#clear();
-    this.#restore();
+    if (!signal.aborted) this.#restore();
   }
 
   // restore shows the history, and follows an answer in progress.

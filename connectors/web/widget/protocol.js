@@ -144,8 +144,7 @@ export class Gateway {
 
   // offered returns the conversations of the visitor that the browser was before it signed in, once for all chats of the page.
   async offered() {
-    if (!window.parley?.token) return [];
-    const visitorToken = this.#visitor.signIn();
+    const visitorToken = window.parley?.token && this.#visitor.signIn();
     if (!visitorToken) return [];
     try {
       const { conversations } = await (await this.#request('POST', 'api/account/conversations', { visitorToken })).json();

@@ -14,10 +14,10 @@
   if (!window.parley?.identify) {
     window.parley = {
       identify({ name, token } = {}) {
-        const out = Boolean(this.token && !token);
+        const before = this.token;
         this.name = name && `${name}`;
         this.token = token;
-        window.dispatchEvent(new CustomEvent('parley-identify', { detail: { out } }));
+        if (!before !== !token) window.dispatchEvent(new CustomEvent('parley-identify', { detail: !token })); // signed in, or out
       },
     };
   }
