@@ -15,6 +15,8 @@ import (
 	"syscall"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"parley/backends/sqlstore"
 )
 
 // errTaken and errReadOnly mean that this process or this server can't write. errSilent is the cause of contexts that
@@ -123,7 +125,7 @@ func again(err error) bool {
 	switch {
 	case errors.Is(err, errUnknown):
 		return false
-	case errors.Is(err, errRolledBack):
+	case errors.Is(err, errRolledBack), errors.Is(err, sqlstore.ErrTaken):
 		return true
 	case dialing(err):
 		return false

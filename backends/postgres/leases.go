@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"parley/backends/record"
+	"parley/backends/sqlstore"
 	"parley/core/chat"
 )
 
@@ -87,7 +88,7 @@ func (s *leases) KeepUnder(ctx context.Context, lease string, token int64, name,
 			} else if err != nil {
 				return err
 			}
-			return keep(ctx, q, name, value)
+			return sqlstore.Keep(ctx, sharedConn{q}, name, value)
 		})
 	}
 	return wrap(err, "saving %q", name)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"parley/backends/record"
+	"parley/backends/sqlstore"
 	"parley/core/chat"
 )
 
@@ -34,17 +35,13 @@ func (s *upkeep) expireMessages(ctx context.Context, before time.Time) (more boo
 		return false, err
 	}
 	for _, m := range old {
-		err := s.write(ctx, roomScope(m.room), func(ctx context.Context, q querier) error {
+		err := s.write(ctx, roomScope(m.Room), func(ctx context.Context, q querier) error {
 			var open bool // it could have begun meanwhile
-			err := q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM runs WHERE room = $1 AND turn = $2 AND status = '')`, m.room, m.turn).Scan(&open)
+			err := q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM runs WHERE room = $1 AND turn = $2 AND status = '')`, m.Room, m.Turn).Scan(&open)
 			if err != nil || open {
 				return err
 			}
-			if err := s.forget(ctx, q, m.id, expired); err != nil {
-				return err
-			}
-			run := record.RunID(m.room, m.turn)
-			return erase(ctx, q, m.room, run, run)
+			return s.sql.ExpireMemory(ctx, sharedConn{q}, m)
 		})
 		if err != nil {
 			return false, err
@@ -56,7 +53,7 @@ func (s *upkeep) expireMessages(ctx context.Context, before time.Time) (more boo
 
 // expiredMessages returns the expired messages of the next page, and the number of its last one, or "" at the end of the walk. Those of
 // an open run stay until it ends.
-func (s *upkeep) expiredMessages(ctx context.Context, before time.Time) (old []gone, last string, err error) {
+func (s *upkeep) expiredMessages(ctx context.Context, before time.Time) (old []sqlstore.Gone, last string, err error) {
 	from, _ := strconv.ParseInt(s.aged["memories"], 10, 64) // "" is the beginning
 	err = s.read(ctx, func(ctx context.Context, q querier) error {
 		old, last = nil, ""
@@ -64,9 +61,9 @@ func (s *upkeep) expiredMessages(ctx context.Context, before time.Time) (old []g
 			SELECT seq, id, room, turn, role, at < $2 AND NOT EXISTS (SELECT 1 FROM runs WHERE room = m.room AND turn = m.turn AND status = '')
 			FROM memories m WHERE seq > $1 ORDER BY seq LIMIT $3`, from, record.Nanos(before), retainRows)
 		_, err = collect(rows, err, func(r record.Row) (struct{}, error) {
-			var m gone
+			var m sqlstore.Gone
 			var over bool
-			err := r.Scan(&from, &m.id, &m.room, &m.turn, &m.role, &over)
+			err := r.Scan(&from, &m.ID, &m.Room, &m.Turn, &m.Role, &over)
 			if over {
 				old = append(old, m)
 			}

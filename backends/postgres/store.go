@@ -30,7 +30,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"parley/backends/record"
+	"parley/backends/sqlstore"
 	"parley/core/storage"
 )
 
@@ -60,32 +60,20 @@ type Options struct {
 // processes.
 type Store struct {
 	*database
+	*sqlstore.Store // the methods that both SQL stores share; those of the parts replace them
 	journal
 	memories
-	directory
-	people
-	reminders
-	uploads
-	questions
 	usage
 	upkeep
-	personal
-	record.Overview
 	leases
 }
 
 // The parts of a store: each type has the methods for one group of tables.
 type (
-	journal   struct{ *database } // runs, and marks of accepted events
-	memories  struct{ *database } // messages, notes and files
-	directory struct{ *database } // worlds, rooms, and who is in them
-	reminders struct{ *database } // reminders of users
-	uploads   struct{ *database } // files of users
-	people    struct{ *database } // who is approved, and who asks for it
-	questions struct{ *database } // questions to users, and their choices
-	usage     struct{ *database } // spending
-	upkeep    struct{ *database } // expired rows, and values of other packages
-	personal  struct{ *database } // all about one person
+	journal  struct{ *database } // leases of processes
+	memories struct{ *database } // messages, words and vectors
+	usage    struct{ *database } // windows of rate limits
+	upkeep   struct{ *database } // expired rows
 )
 
 // database is the pool of connections, and this process's state of the database.
@@ -97,6 +85,9 @@ type database struct {
 	along   along   // saved by every commit too, see budgets.go
 	trouble trouble // the last error of the database, for Ping
 	claim   *claim  // nil for a guest
+
+	common *sqlstore.Store  // the shared methods
+	sql    *sqlstore.Shared // and what the own ones need of them
 
 	// expiring guards aged, which remembers where Expire stopped. It is not shared with other replicas: each walks on
 	// its own.
@@ -112,13 +103,14 @@ type database struct {
 // caller must call [Store.Close].
 func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	db := &database{aged: map[string]string{}, turns: newTurns(), clock: clock{now: o.now, own: o.own}}
+	db.common, db.sql = sqlstore.New(shared{db}, dialect)
 	if o.now == nil {
 		db.clock.now = time.Now
 	}
 	if err := db.open(ctx, url, o); err != nil {
 		return nil, errors.Join(fmt.Errorf("postgres: opening the database: %w", explain(err)), db.Close())
 	}
-	return &Store{db, journal{db}, memories{db}, directory{db}, people{db}, reminders{db}, uploads{db}, questions{db}, usage{db}, upkeep{db}, personal{db}, newOverview(db), leases{db}}, nil
+	return &Store{db, db.common, journal{db}, memories{db}, usage{db}, upkeep{db}, leases{db}}, nil
 }
 
 // open does the work of Open. The clock is measured before the claim, as the owners of earlier runs are judged by it;

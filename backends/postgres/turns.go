@@ -4,9 +4,8 @@ import (
 	"context"
 	"hash/fnv"
 	"slices"
-	"strings"
 
-	"parley/core/chat"
+	"parley/backends/sqlstore"
 )
 
 // scope is the set of advisory locks that a transaction takes when it begins. The writes to one room have the room's
@@ -30,6 +29,16 @@ func scopeOf[T ~string](class string, ids ...T) scope {
 		all = append(all, keyOf(class, string(id)))
 	}
 	slices.Sort(all) // always taken in this order
+	return slices.Compact(all)
+}
+
+// scopeFor returns the locks of a change.
+func scopeFor(on []sqlstore.Lock) scope {
+	var all scope
+	for _, l := range on {
+		all = append(all, keyOf(l.Class, l.ID))
+	}
+	slices.Sort(all)
 	return slices.Compact(all)
 }
 
@@ -72,11 +81,4 @@ func (t turns) free(stripes []int) {
 	for _, i := range stripes {
 		<-t[i]
 	}
-}
-
-// roomOf returns the room of a run, from its id (see [record.RunID]), so that the lock can be taken before the run is
-// read.
-func roomOf(run chat.RunID) string {
-	room := string(run)
-	return room[:max(strings.LastIndexByte(room, '#'), 0)]
 }

@@ -21,10 +21,11 @@ func filled(b *testing.B, n int) *Store {
 	b.Helper()
 	s := open(b, filepath.Join(b.TempDir(), "parley.db"))
 	err := s.write(b.Context(), func(ctx context.Context, tx *conn) error {
+		all := inTransaction(s, tx)
 		for i := range n {
-			acc, err := accept(ctx, tx, message("room", i), chat.JoinRule{})
+			acc, err := all.Accept(ctx, message("room", i), chat.JoinRule{})
 			if err == nil && i%10 > 0 {
-				_, err = endRun(ctx, tx, acc.Run, 0, answer.Outcome{Status: answer.Ignored}, chat.Memory{})
+				err = all.Finish(ctx, acc.Run, 0, answer.Outcome{Status: answer.Ignored}, chat.Memory{})
 			}
 			if err != nil {
 				return err

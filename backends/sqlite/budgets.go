@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"parley/backends/record"
@@ -94,7 +95,7 @@ func (s *database) saveWindows(ctx context.Context, tx *conn, changed []progress
 		}
 		// Unlike REPLACE, this doesn't delete the row and its entry of the index first.
 		_, err := tx.ExecContext(ctx, `
-			INSERT INTO windows (scope, until, saved) VALUES `+repeated("(?, ?, ?)", len(some))+`
+			INSERT INTO windows (scope, until, saved) VALUES `+strings.Repeat("(?, ?, ?), ", len(some)-1)+`(?, ?, ?)`+`
 			ON CONFLICT (scope) DO UPDATE SET until = excluded.until, saved = excluded.saved`, args...)
 		if err != nil {
 			return err

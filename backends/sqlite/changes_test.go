@@ -206,7 +206,7 @@ func TestCacheForgetsWhatFailed(t *testing.T) {
 		s := open(t, migrated(t, "parley.db"))
 		accept := func(n int, then error) error {
 			return s.write(t.Context(), func(ctx context.Context, tx *conn) error {
-				_, err := accept(ctx, tx, message("a", n), chat.JoinRule{NoRun: true})
+				_, err := inTransaction(s, tx).Accept(ctx, message("a", n), chat.JoinRule{NoRun: true})
 				return errors.Join(err, then)
 			})
 		}

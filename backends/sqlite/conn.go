@@ -90,7 +90,7 @@ func (c *conn) find(query string) (*statement, error) {
 	if err != nil {
 		return nil, bare(err)
 	}
-	made := &statement{Stmt: stmt, busy: true}
+	made := &statement{Stmt: stmt, busy: true, order: ordered(stmt)}
 	switch {
 	case rest > 0:
 		return nil, errors.Join(fmt.Errorf("more than one statement: %s", query), stmt.Finalize())

@@ -1,6 +1,10 @@
 package sqlite
 
-import "context"
+import (
+	"context"
+
+	"parley/backends/sqlstore"
+)
 
 // What tests ask a database itself, while nothing else uses it.
 
@@ -42,4 +46,23 @@ type pooled struct {
 func (p pooled) Scan(into ...any) error {
 	defer p.give()
 	return p.row.Scan(into...)
+}
+
+// inTransaction has the shared methods of a store in the transaction tx, which is under way.
+func inTransaction(s *Store, tx *conn) *sqlstore.Store {
+	store, _ := sqlstore.New(inside{shared{s.database}, (*sharedConn)(tx)}, dialect)
+	return store
+}
+
+type inside struct {
+	shared
+	tx sqlstore.Conn
+}
+
+func (i inside) Read(ctx context.Context, do func(context.Context, sqlstore.Conn) error) error {
+	return do(ctx, i.tx)
+}
+
+func (i inside) Write(ctx context.Context, _ sqlstore.Change, do func(context.Context, sqlstore.Conn) error) error {
+	return do(ctx, i.tx)
 }

@@ -6,53 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"parley/backends/record"
 	"parley/core/chat"
 )
-
-// erase removes the text of runs of room with ids from first to last, and their questions, where nothing of their turn
-// is remembered any more. Runs that are open keep theirs until they end (eraseEnded): they still need it to go on. Of
-// the actions only a dash remains, for "there was one": a run that has written something must not be retried.
-//
-// The ids are a range of the primary key, so that one run and all runs of a room are erased by the same statements. The
-// range can contain runs of other rooms, whose ids begin alike, hence the condition on room.
-func erase(ctx context.Context, tx *conn, room chat.RoomID, first, last chat.RunID) error {
-	_, err := tx.ExecContext(ctx, `
-		DELETE FROM questions WHERE run BETWEEN ?1 AND ?2 AND room = ?3
-			AND NOT EXISTS (SELECT 1 FROM runs WHERE id IN (questions.run, questions.carrier) AND status = '')
-			AND NOT EXISTS (SELECT 1 FROM memories m JOIN runs r ON r.room = m.room AND r.turn = m.turn
-				WHERE r.id = questions.run AND m.role IN ('input', 'said'))`, first, last, room)
-	if err != nil {
-		return err
-	}
-	_, err = tx.ExecContext(ctx, `
-		UPDATE runs SET text = '', verdict = '', acting = iif(acting = '', '', '-'), acted = iif(acted = '', '', '-')
-		WHERE id BETWEEN ?1 AND ?2 AND room = ?3 AND status <> '' AND text || verdict || acting || acted <> ''
-			AND NOT EXISTS (SELECT 1 FROM memories m WHERE m.room = runs.room AND m.turn = runs.turn AND m.role IN ('input', 'said'))
-			AND NOT EXISTS (SELECT 1 FROM questions WHERE run = runs.id AND carrier <> '')`, first, last, room)
-	return err
-}
-
-// eraseRoom is erase for all runs of room.
-func eraseRoom(ctx context.Context, tx *conn, room chat.RoomID) error {
-	return erase(ctx, tx, room, chat.RunID(room+"#"), chat.RunID(room+"$")) // a run id is room#turn, and $ follows # in ASCII, see record.RunID
-}
-
-// eraseEnded erases a run that has just ended, and the one whose question it carried out, which had to wait for it.
-func eraseEnded(ctx context.Context, tx *conn, run chat.RunID) error {
-	var room chat.RoomID
-	if err := tx.QueryRowContext(ctx, `SELECT room FROM runs WHERE id = ?`, run).Scan(&room); err != nil {
-		return err
-	}
-	asked, err := record.ScanQuestion(tx.QueryRowContext(ctx, selectQuestions+`WHERE carrier = ?1 AND carrier <> ''`, run))
-	if err == nil {
-		err = erase(ctx, tx, room, asked.Run, asked.Run)
-	}
-	if record.UnlessMissing(err) != nil {
-		return err
-	}
-	return erase(ctx, tx, room, run, run)
-}
 
 // forgetting is write for transactions that delete text on request. They leave earlier versions of the pages in the
 // write-ahead log, so it also requests the next truncate.
@@ -113,4 +68,13 @@ func (s *database) checkpoint(ctx context.Context) (done bool, err error) {
 func waitOn(ctx context.Context, c *conn, wait int) error {
 	var is int
 	return c.QueryRowContext(ctx, fmt.Sprintf(`PRAGMA busy_timeout = %d`, wait)).Scan(&is)
+}
+
+// DeletePersonal implements [storage.PersonalData]. The last call empties the write-ahead log.
+func (s *personal) DeletePersonal(ctx context.Context, person chat.EntityID) (chat.PersonalDeletion, error) {
+	d, err := s.common.DeletePersonal(ctx, person)
+	if err == nil && !d.More {
+		err = wrap(s.truncate(ctx), "deleting what is stored about %q", person)
+	}
+	return d, err
 }

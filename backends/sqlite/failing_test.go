@@ -126,7 +126,7 @@ func TestSavepointThatFails(t *testing.T) {
 				for n, then := range []error{nil, refused, nil} {
 					wg.Go(func() {
 						err := s.write(t.Context(), func(ctx context.Context, tx *conn) error {
-							_, err := accept(ctx, tx, message("a", n), chat.JoinRule{NoRun: true})
+							_, err := inTransaction(s, tx).Accept(ctx, message("a", n), chat.JoinRule{NoRun: true})
 							return errors.Join(err, then)
 						})
 						if !interrupted(err) {

@@ -270,12 +270,18 @@ func TestCloseWaits(t *testing.T) {
 
 // However much is stored: a prompt is read off the end of an index, and a run finds what belongs to it without its room.
 func TestQueriesReadOnlyWhatTheyReturn(t *testing.T) {
-	s := open(t, migrated(t, "parley.db"))
+	var selectRun string
+	s, err := Open(t.Context(), migrated(t, "parley.db"), Options{Trace: func(statement string) { selectRun = statement }})
+	require.NoError(t, err)
+	defer s.Close()
+	if _, err := s.Run(t.Context(), "room#1"); !errors.Is(err, chat.ErrNotFound) {
+		t.Fatal(err)
+	}
 	for query, want := range map[string]string{
-		selectRecent:                  "SEARCH memories USING INDEX memories_by_turn (room=? AND kind=? AND turn<?)",
-		selectRuns + "WHERE r.id = ?": "SEARCH m USING INDEX memories_of_run (room=? AND turn=?)",
-		selectSearchable:              "SEARCH memories USING COVERING INDEX memories_by_author (author=? AND room<?)",
-		selectDirectRooms:             "SEARCH memories USING COVERING INDEX memories_by_author (author=? AND room>?)",
+		selectRecent:      "SEARCH memories USING INDEX memories_by_turn (room=? AND kind=? AND turn<?)",
+		selectRun:         "SEARCH m USING INDEX memories_of_run (room=? AND turn=?)",
+		selectSearchable:  "SEARCH memories USING COVERING INDEX memories_by_author (author=? AND room<?)",
+		selectDirectRooms: "SEARCH memories USING COVERING INDEX memories_by_author (author=? AND room>?)",
 	} {
 		rows, err := s.writer.Query(`EXPLAIN QUERY PLAN `+query, make([]any, 9)...)
 		require.NoError(t, err)

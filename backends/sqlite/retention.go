@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"parley/backends/record"
+	"parley/backends/sqlstore"
 )
 
 const (
@@ -18,7 +19,7 @@ func (s *upkeep) expireMessages(ctx context.Context, before int64) (more bool, e
 		return false, nil
 	}
 	from := s.aged["memories"]
-	var old []gone
+	var old []sqlstore.Gone
 	err = s.read(ctx, func(db *conn) (err error) { old, _, err = expiredMessages(ctx, db, from, before); return err })
 	if err != nil || len(old) == 0 {
 		s.aged["memories"] = 0
@@ -30,11 +31,7 @@ func (s *upkeep) expireMessages(ctx context.Context, before int64) (more bool, e
 			return err
 		}
 		for _, m := range old {
-			run := record.RunID(m.room, m.turn)
-			if _, err := forget(ctx, tx, m.id, expired); err != nil {
-				return err
-			}
-			if err := erase(ctx, tx, m.room, run, run); err != nil {
+			if err := s.sql.ExpireMemory(ctx, (*sharedConn)(tx), m); err != nil {
 				return err
 			}
 		}
@@ -48,7 +45,7 @@ func (s *upkeep) expireMessages(ctx context.Context, before int64) (more bool, e
 
 // expiredMessages returns the expired messages among those after from, and the number of the last one that it looked at. Those of an
 // open run stay until it ends.
-func expiredMessages(ctx context.Context, db *conn, from, before int64) (old []gone, last int64, err error) {
+func expiredMessages(ctx context.Context, db *conn, from, before int64) (old []sqlstore.Gone, last int64, err error) {
 	rows, err := db.QueryContext(ctx, `
 		SELECT seq, id, room, turn, role, at < ?2 AND NOT EXISTS (SELECT 1 FROM runs WHERE room = m.room AND turn = m.turn AND status = '')
 		FROM memories m WHERE seq > ?1 ORDER BY seq LIMIT ?3`, from, before, retainRows)
@@ -56,9 +53,9 @@ func expiredMessages(ctx context.Context, db *conn, from, before int64) (old []g
 		return nil, 0, err
 	}
 	_, err = collect(rows, func(r record.Row) (struct{}, error) {
-		var m gone
+		var m sqlstore.Gone
 		var over bool
-		err := r.Scan(&last, &m.id, &m.room, &m.turn, &m.role, &over)
+		err := r.Scan(&last, &m.ID, &m.Room, &m.Turn, &m.Role, &over)
 		if over {
 			old = append(old, m)
 		}

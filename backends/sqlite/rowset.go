@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	driver "zombiezen.com/go/sqlite"
 
@@ -176,4 +177,20 @@ func (r *rows) value(i int) any {
 		return r.bytes(i, nil)
 	}
 	return nil
+}
+
+// collect reads all rows and closes them. Errors of scan, of reading and of closing are returned.
+func collect[T any](rows *rows, scan func(record.Row) (T, error)) (all []T, err error) {
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		one, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		if len(all) == cap(all) {
+			all = slices.Grow(all, 3*len(all)+4) // messages are large: copying them at each doubling costs as much as reading them
+		}
+		all = append(all, one)
+	}
+	return all, rows.Err()
 }

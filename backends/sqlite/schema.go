@@ -13,6 +13,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"parley/backends/record"
+	"parley/backends/sqlstore"
 )
 
 // schema makes the tables of a new file at once, which takes a tenth of the time of all migrations one by one. Its first line
@@ -129,7 +130,7 @@ func (s *upkeep) Rows(ctx context.Context, t record.Table, after []any) (all [][
 		if err != nil {
 			return err
 		}
-		all, err = collect(rows, func(r record.Row) ([]any, error) { return scanAny(r, len(t.Columns)) })
+		all, err = collect(rows, sqlstore.RowOf(len(t.Columns)))
 		return err
 	})
 	return all, wrap(err, "reading the table %s", t.Name)
@@ -139,19 +140,4 @@ func (s *upkeep) Rows(ctx context.Context, t record.Table, after []any) (all [][
 // the table has a column of that name.
 func names(columns []string) string {
 	return strings.Replace(strings.Join(columns, ", "), "seq", "rowid", 1)
-}
-
-// scanAny reads a row of any types: int64, string and []byte in STRICT tables.
-func scanAny(r record.Row, columns int) ([]any, error) {
-	row, into := make([]any, columns), make([]any, columns)
-	for i := range row {
-		into[i] = &row[i]
-	}
-	err := r.Scan(into...)
-	for i, v := range row {
-		if text, ok := v.(string); ok {
-			row[i] = strings.ReplaceAll(text, "\x00", "")
-		}
-	}
-	return row, err
 }

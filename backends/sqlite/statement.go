@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strconv"
+	"strings"
 
 	driver "zombiezen.com/go/sqlite"
 )
@@ -14,22 +16,38 @@ type statement struct {
 	kept bool // in the cache of its connection
 	busy bool // its rows are being read, so it can't be started again
 	rows rows
+	row  row // for one row of them, where that is needed longer
 
+	order   []int  // by parameter: its value, where parameters are named $1, $2 and so on
 	scratch []byte // for a column while it is read
 }
 
 // bind sets the parameters of s.
 func (s *statement) bind(args []any) error {
-	n := s.BindParamCount()
-	if n > len(args) {
-		return fmt.Errorf("%d values for %d parameters", len(args), n)
-	}
-	for i, arg := range args[:n] {
-		if err := s.set(i+1, arg); err != nil {
-			return fmt.Errorf("parameter %d: %w", i+1, err)
+	for i, n := range s.order {
+		if n >= len(args) {
+			return fmt.Errorf("%d values for parameter %d", len(args), n+1)
+		}
+		if err := s.set(i+1, args[n]); err != nil {
+			return fmt.Errorf("parameter %d: %w", n+1, err)
 		}
 	}
 	return nil
+}
+
+// ordered returns the index of the value of each parameter. SQLite numbers parameters such as $2 as they occur, because they
+// are names to it.
+func ordered(s *driver.Stmt) []int {
+	order := make([]int, s.BindParamCount())
+	for i := range order {
+		order[i] = i
+		if name, ok := strings.CutPrefix(s.BindParamName(i+1), "$"); ok {
+			if n, err := strconv.Atoi(name); err == nil {
+				order[i] = n - 1
+			}
+		}
+	}
+	return order
 }
 
 // set sets the nth parameter, from 1.

@@ -27,7 +27,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"parley/backends/record"
+	"parley/backends/sqlstore"
 	"parley/core/storage"
 )
 
@@ -62,30 +62,24 @@ type Options struct {
 // concurrently with them and see the state before the transaction that is being written.
 type Store struct {
 	*database
+	*sqlstore.Store // the methods that both SQL stores share; those of the parts replace them
 	journal
 	memories
 	directory
-	people
-	reminders
-	uploads
 	questions
 	usage
 	upkeep
 	personal
-	record.Overview
 }
 
 // The parts of a store: each type has the methods for one group of tables.
 type (
-	journal   struct{ *database } // runs, and marks of accepted events
-	memories  struct{ *database } // messages, notes and files
-	directory struct{ *database } // worlds, rooms, and who is in them
-	reminders struct{ *database } // reminders of users
-	uploads   struct{ *database } // files of users
-	people    struct{ *database } // who is approved, and who asks for it
-	questions struct{ *database } // questions to users, and their choices
-	usage     struct{ *database } // spending
-	upkeep    struct{ *database } // expired rows, and values of other packages
+	journal   struct{ *database } // leases
+	memories  struct{ *database } // cached messages and notes, words and vectors
+	directory struct{ *database } // cached rooms and entities
+	questions struct{ *database } // cached questions
+	usage     struct{ *database } // windows of rate limits
+	upkeep    struct{ *database } // expired rows
 	personal  struct{ *database } // all about one person
 )
 
@@ -101,6 +95,9 @@ type database struct {
 	cache   *cache
 	audit   func(error) // see [Options.Audit]
 
+	common *sqlstore.Store  // the shared methods
+	sql    *sqlstore.Shared // and what the own ones need of them
+
 	// expiring guards expired and aged. Expire walks through the tables in steps; these remember where each walk
 	// stopped. They start at the beginning in each process, which costs a walk but loses nothing.
 	expiring sync.Mutex
@@ -108,10 +105,8 @@ type database struct {
 	aged     map[string]int64 // by table: the last rowid that Expire looked at
 	deleted  atomic.Bool      // the write-ahead log can still hold deleted text
 	pruned   time.Time        // when saveWindows last deleted expired windows; guarded by the turn of writes
-	spentOn  string           // the day of the last charge; guarded by the turn of writes
 	// tombstones records deletions outside of the file; guarded by the turn of writes
 	tombstones tombstones
-	args       []any // room for the values of the next charges; guarded by the turn of writes
 
 	mu     sync.RWMutex // guards closed. Each call holds it for reading until it ends, so Close waits for all of them
 	closed bool
@@ -137,12 +132,13 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if !o.Unrecorded {
 		db.tombstones = tombstones{path: path + tombstoneEnding, most: mostTombstones}
 	}
+	db.common, db.sql = sqlstore.New(shared{db}, dialect)
 	db.deleted.Store(true) // the process before may have crashed between a deletion and the checkpoint that removes it from the log
 	// Close also handles a database that was opened only in part.
 	if err := db.open(ctx, path, o); err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlite: opening %s: %w", path, err), db.Close())
 	}
-	return &Store{db, journal{db}, memories{db}, directory{db}, people{db}, reminders{db}, uploads{db}, questions{db}, usage{db}, upkeep{db}, personal{db}, newOverview(db)}, nil
+	return &Store{db, db.common, journal{db}, memories{db}, directory{db}, questions{db}, usage{db}, upkeep{db}, personal{db}}, nil
 }
 
 func (s *database) open(ctx context.Context, path string, o Options) error {

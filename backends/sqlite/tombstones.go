@@ -12,32 +12,15 @@ import (
 	"time"
 
 	"parley/backends/record"
+	"parley/backends/sqlstore"
 	"parley/core/chat"
 )
 
 const (
 	tombstoneEnding = ".tombstones"      // of the file, after the name of the store
-	tombstoneNote   = "store/tombstones" // the note with the number of the last tombstone that the store contains
+	tombstoneNote   = "store/tombstones" // the note with the number of the last sqlstore.Tombstone that the store contains
 	mostTombstones  = 4 << 20            // bytes; a longer file loses its older half
 )
-
-// What tombstones record.
-const (
-	messageDeleted = "message"
-	roomCleared    = "room"
-	chatCleared    = "chat" // a room, and the rest that is known about its person
-	personDeleted  = "person"
-	accessRevoked  = "access"
-)
-
-// tombstone is the record of a deletion, without the deleted values.
-type tombstone struct {
-	Seq    int64     `json:"seq"`
-	At     time.Time `json:"at"`
-	Kind   string    `json:"kind"`
-	ID     string    `json:"id"`
-	Person string    `json:"person,omitempty"`
-}
 
 // tombstones is a file next to the store, one line of JSON for each deletion, oldest first. A restored backup repeats those
 // that it doesn't contain: each transaction with a deletion also stores the number of its tombstone, so every copy of the
@@ -52,7 +35,7 @@ type tombstones struct {
 
 // add records t and that the store contains it. The line is on disk before the transaction is committed: a crash in
 // between leaves a tombstone of a deletion that was asked for.
-func (f *tombstones) add(ctx context.Context, tx *conn, t tombstone) error {
+func (f *tombstones) add(ctx context.Context, tx *conn, t sqlstore.Tombstone) error {
 	if f.path == "" {
 		return nil
 	}
@@ -141,14 +124,14 @@ func (f *tombstones) shorten() error {
 
 // readTombstones returns the tombstones in a file, which can be missing, and its size. Lines that a crash cut off are
 // left out.
-func readTombstones(path string) (all []tombstone, size int64, err error) {
+func readTombstones(path string) (all []sqlstore.Tombstone, size int64, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, err
 	}
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	for lines.Scan() {
-		var t tombstone
+		var t sqlstore.Tombstone
 		if json.Unmarshal(lines.Bytes(), &t) == nil && t.Seq > 0 {
 			all = append(all, t)
 		}
@@ -156,7 +139,7 @@ func readTombstones(path string) (all []tombstone, size int64, err error) {
 	return all, int64(len(data)), lines.Err()
 }
 
-// storedSeq returns the number of the last tombstone that a store contains; 0 if there was none.
+// storedSeq returns the number of the last sqlstore.Tombstone that a store contains; 0 if there was none.
 func storedSeq(ctx context.Context, tx *conn) (int64, error) {
 	var text string
 	err := record.Found(tx.QueryRowContext(ctx, `SELECT value FROM notes WHERE name = ?`, tombstoneNote).Scan(&text))
@@ -173,32 +156,22 @@ func storeSeq(ctx context.Context, tx *conn, seq int64) error {
 	return err
 }
 
-// burying is forgetting for deletions that a restored backup has to repeat. t is recorded if do returns no error.
-func (s *database) burying(ctx context.Context, t tombstone, do func(context.Context, *conn) error) error {
-	return s.forgetting(ctx, func(ctx context.Context, tx *conn) error {
-		if err := do(ctx, tx); err != nil {
-			return err
-		}
-		return s.tombstones.add(ctx, tx, t)
-	})
-}
-
 // repeat makes the deletion of t again.
-func (s *Store) repeat(ctx context.Context, t tombstone) (err error) {
+func (s *Store) repeat(ctx context.Context, t sqlstore.Tombstone) (err error) {
 	switch t.Kind {
-	case messageDeleted:
+	case sqlstore.MessageDeleted:
 		err = s.Forget(ctx, chat.MemoryID(t.ID))
-	case roomCleared:
+	case sqlstore.RoomCleared:
 		_, err = s.Clear(ctx, chat.RoomID(t.ID))
-	case chatCleared:
+	case sqlstore.ChatCleared:
 		_, err = s.ClearEntirely(ctx, chat.RoomID(t.ID), chat.EntityID(t.Person))
-	case personDeleted:
+	case sqlstore.PersonDeleted:
 		for more := true; more && err == nil; {
 			var d chat.PersonalDeletion
 			d, err = s.DeletePersonal(ctx, chat.EntityID(t.ID))
 			more = d.More
 		}
-	case accessRevoked:
+	case sqlstore.AccessRevoked:
 		err = chat.Unless(s.RemoveUser(ctx, chat.EntityID(t.ID)), chat.ErrNotFound)
 	}
 	return err

@@ -1,16 +1,15 @@
-package postgres
+package sqlstore
 
 import (
 	"context"
 	"time"
 
 	"parley/backends/record"
-	"parley/core/answer"
 	"parley/core/chat"
 )
 
-// remindersLock is the lock of all writes: the limits count rows of other users and rooms.
-var remindersLock = scopeOf("reminders", "")
+// change returns a transaction with the lock of all writes: the limits count rows of other users and rooms.
+func (s *reminders) change() Change { return change(s.Shared, "reminders", "") }
 
 const selectReminders = `SELECT ` + record.ReminderColumns + ` FROM reminders `
 
@@ -18,18 +17,18 @@ const selectReminders = `SELECT ` + record.ReminderColumns + ` FROM reminders `
 func (s *reminders) AddReminder(ctx context.Context, r chat.Reminder, rule chat.ReminderRule) error {
 	err := record.CheckReminder(r)
 	if err == nil {
-		err = s.write(ctx, remindersLock, func(ctx context.Context, q querier) error { return addReminder(ctx, q, r, rule) })
+		err = s.Write(ctx, s.change(), func(ctx context.Context, tx Conn) error { return addReminder(ctx, tx, r, rule) })
 	}
-	return wrap(err, "saving a reminder in %q", r.Room)
+	return s.wrap(err, "saving a reminder in %q", r.Room)
 }
 
 // addReminder checks the limits and stores r. An id that is stored already changes nothing: the call of a tool can be
 // repeated after a crash. Due times are stored by the clock of the process, not of the database: they were given as
 // times of day.
-func addReminder(ctx context.Context, q querier, r chat.Reminder, rule chat.ReminderRule) error {
+func addReminder(ctx context.Context, tx Conn, r chat.Reminder, rule chat.ReminderRule) error {
 	var known bool
 	var ofPerson, inRoom int
-	err := q.QueryRow(ctx, `
+	err := tx.QueryRow(ctx, `
 		SELECT EXISTS (SELECT 1 FROM reminders WHERE id = $1), (SELECT count(*) FROM reminders WHERE person = $3),
 			(SELECT count(*) FROM reminders WHERE room = $2) FROM rooms WHERE id = $2`, r.ID, r.Room, r.Person).Scan(&known, &ofPerson, &inRoom)
 	switch {
@@ -38,48 +37,32 @@ func addReminder(ctx context.Context, q querier, r chat.Reminder, rule chat.Remi
 	case rule.Person > 0 && ofPerson >= rule.Person, rule.Room > 0 && inRoom >= rule.Room:
 		return chat.ErrTooMany
 	}
-	_, err = q.Exec(ctx, `INSERT INTO reminders (`+record.ReminderColumns+`) VALUES ($1, $2, $3, $4, $5)`,
+	_, err = tx.Exec(ctx, `INSERT INTO reminders (`+record.ReminderColumns+`) VALUES ($1, $2, $3, $4, $5)`,
 		r.ID, r.Room, r.Person, record.Nanos(r.Due), record.Reminder(r))
 	return err
 }
 
 // Reminders implements [storage.Reminders].
 func (s *reminders) Reminders(ctx context.Context, room chat.RoomID, person chat.EntityID) ([]chat.Reminder, error) {
-	all, err := s.reminders(ctx, `WHERE room = $1 AND ($2 = '' OR person = $2) ORDER BY due, seq`, room, person)
-	return all, wrap(err, "reading the reminders in %q", room)
+	all, err := list(ctx, s.Shared, record.ScanReminder, selectReminders+`WHERE room = $1 AND ($2 = '' OR person = $2) ORDER BY due, seq`, room, person)
+	return all, s.wrap(err, "reading the reminders in %q", room)
 }
 
 // DueReminders implements [storage.Reminders].
 func (s *reminders) DueReminders(ctx context.Context, at time.Time, limit int) ([]chat.Reminder, error) {
-	all, err := s.reminders(ctx, `WHERE due <= $1 ORDER BY due, seq LIMIT $2`, record.Nanos(at), max(limit, 0))
-	return all, wrap(err, "reading the reminders that are due")
-}
-
-func (s *reminders) reminders(ctx context.Context, where string, args ...any) (all []chat.Reminder, err error) {
-	err = s.read(ctx, func(ctx context.Context, q querier) error {
-		rows, err := q.Query(ctx, selectReminders+where, args...)
-		all, err = collect(rows, err, record.ScanReminder)
-		return err
-	})
-	return all, err
+	all, err := list(ctx, s.Shared, record.ScanReminder, selectReminders+`WHERE due <= $1 ORDER BY due, seq LIMIT $2`, record.Nanos(at), max(limit, 0))
+	return all, s.wrap(err, "reading the reminders that are due")
 }
 
 // MoveReminder implements [storage.Reminders]. The time it had is compared in the statement, so a reminder that two
 // replicas find due moves once, and is sent once.
 func (s *reminders) MoveReminder(ctx context.Context, id string, due, next time.Time) error {
-	err := s.write(ctx, remindersLock, func(ctx context.Context, q querier) error {
+	err := s.Write(ctx, s.change().deleting(), func(ctx context.Context, tx Conn) error {
 		change, args := `UPDATE reminders SET due = $3 WHERE id = $1 AND due = $2`, []any{id, record.Nanos(due), record.Nanos(next)}
 		if next.IsZero() {
 			change, args = `DELETE FROM reminders WHERE id = $1 AND due = $2`, args[:2]
 		}
-		done, err := q.Exec(ctx, change, args...)
-		if err != nil {
-			return err
-		}
-		if done.RowsAffected() == 0 {
-			return answer.ErrLost
-		}
-		return nil
+		return some(tx.Exec(ctx, change, args...))
 	})
-	return wrap(err, "moving the reminder %q", id)
+	return s.wrap(err, "moving the reminder %q", id)
 }
