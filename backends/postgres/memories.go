@@ -21,9 +21,8 @@ func (s *memories) Recent(ctx context.Context, room chat.RoomID, kind chat.Memor
 		upTo = math.MaxInt64
 	}
 	var all []chat.Memory
-	err := s.read(ctx, func(ctx context.Context, q querier) error {
-		rows, err := q.Query(ctx, selectRecent, room, kind, upTo, max(limit, 0))
-		all, err = collect(rows, err, record.MemoryScanner())
+	err := s.read(ctx, func(ctx context.Context, q querier) (err error) {
+		all, err = list(ctx, q, record.MemoryScanner(), selectRecent, room, kind, upTo, max(limit, 0))
 		return err
 	})
 	slices.Reverse(all)

@@ -61,8 +61,7 @@ func (s *journal) Replicas(ctx context.Context) (chat.Fleet, error) {
 	fleet, err := s.common.Replicas(ctx)
 	if err == nil {
 		err = s.read(ctx, func(ctx context.Context, q querier) error {
-			rows, err := q.Query(ctx, `SELECT name, owner, ends FROM leases WHERE ends > $1 ORDER BY name`, s.clock.nanos())
-			fleet.Leases, err = collect(rows, err, s.scanLease)
+			fleet.Leases, err = list(ctx, q, s.scanLease, `SELECT name, owner, ends FROM leases WHERE ends > $1 ORDER BY name`, s.clock.nanos())
 			return err
 		})
 	}

@@ -57,10 +57,7 @@ func (s *upkeep) expiredMessages(ctx context.Context, before time.Time) (old []s
 	from, _ := strconv.ParseInt(s.aged["memories"], 10, 64) // "" is the beginning
 	err = s.read(ctx, func(ctx context.Context, q querier) error {
 		old, last = nil, ""
-		rows, err := q.Query(ctx, `
-			SELECT seq, id, room, turn, role, at < $2 AND NOT EXISTS (SELECT 1 FROM runs WHERE room = m.room AND turn = m.turn AND status = '')
-			FROM memories m WHERE seq > $1 ORDER BY seq LIMIT $3`, from, record.Nanos(before), retainRows)
-		_, err = collect(rows, err, func(r record.Row) (struct{}, error) {
+		_, err = list(ctx, q, func(r record.Row) (struct{}, error) {
 			var m sqlstore.Gone
 			var over bool
 			err := r.Scan(&from, &m.ID, &m.Room, &m.Turn, &m.Role, &over)
@@ -68,7 +65,9 @@ func (s *upkeep) expiredMessages(ctx context.Context, before time.Time) (old []s
 				old = append(old, m)
 			}
 			return struct{}{}, err
-		})
+		}, `
+			SELECT seq, id, room, turn, role, at < $2 AND NOT EXISTS (SELECT 1 FROM runs WHERE room = m.room AND turn = m.turn AND status = '')
+			FROM memories m WHERE seq > $1 ORDER BY seq LIMIT $3`, from, record.Nanos(before), retainRows)
 		if len(old) > 0 {
 			last = strconv.FormatInt(from, 10)
 		}

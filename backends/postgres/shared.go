@@ -15,16 +15,17 @@ type shared struct{ *database }
 // dialect is never changed. Names are compared by hashes of their lower case, as in the index rooms_by_name, because a name can be
 // longer than an index entry; with the collation "C", lower changes Latin letters only, as SQLite's NOCASE does.
 var dialect = sqlstore.Dialect{
-	Name:      "postgres",
-	Locks:     true,
-	Least:     "LEAST",
-	Greatest:  "GREATEST",
-	Seq:       "seq",
-	ForUpdate: " FOR UPDATE",
-	Inputs:    `coalesce(json_agg(m.id ORDER BY m.seq)::text, '')`,
-	ShownID:   `CASE WHEN r.shown = '' THEN FALSE ELSE r.shown::jsonb @> jsonb_build_array(jsonb_build_object('id', $4::text)) END`,
-	FirstChat: `chats::jsonb ->> 0`,
-	SameName:  `md5(lower(name)) = md5(lower($1 COLLATE "C"))`,
+	Name:       "postgres",
+	Locks:      true,
+	Least:      "LEAST",
+	Greatest:   "GREATEST",
+	Seq:        "seq",
+	ForUpdate:  " FOR UPDATE",
+	SkipLocked: " FOR UPDATE SKIP LOCKED",
+	Inputs:     `coalesce(json_agg(m.id ORDER BY m.seq)::text, '')`,
+	ShownID:    `CASE WHEN r.shown = '' THEN FALSE ELSE r.shown::jsonb @> jsonb_build_array(jsonb_build_object('id', $4::text)) END`,
+	FirstChat:  `chats::jsonb ->> 0`,
+	SameName:   `md5(lower(name)) = md5(lower($1 COLLATE "C"))`,
 }
 
 // sharedConn is a querier for these methods.

@@ -17,8 +17,8 @@
 //     its outcome is looked up (tx.go). So callers normally don't notice that a server restarts or is replaced.
 //
 // The contract of each method is the comment of the port in [parley/core/storage] that its own comment names. The
-// comments here explain the implementation, and the differences to the SQLite store, which has the same tables and
-// mostly the same statements. Forms of values are those of [parley/backends/record], which both share.
+// comments here explain the implementation, and the differences to the SQLite store, which has the same tables. Most
+// methods are those of [parley/backends/sqlstore], and forms of values those of [parley/backends/record]: both are shared.
 package postgres
 
 import (

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"parley/backends/record"
+	"parley/backends/sqlstore"
 )
 
 // Target is a database that the rows of another store are being moved to. The column identity.moving has the id of that
@@ -67,8 +68,7 @@ func (t *Target) begin(ctx context.Context, source string) error {
 // an interrupted move continues there. It fails if the table can't be read.
 func (t *Target) Last(ctx context.Context, table record.Table) ([]any, error) {
 	order := strings.Join(table.Key, " DESC, ") + " DESC"
-	rows, err := t.pool.Query(ctx, fmt.Sprintf("SELECT %s FROM %s ORDER BY %s LIMIT 1", strings.Join(table.Key, ", "), table.Name, order))
-	all, err := collectAny(rows, err)
+	all, err := list(ctx, t.pool, sqlstore.RowOf(len(table.Key)), fmt.Sprintf("SELECT %s FROM %s ORDER BY %s LIMIT 1", strings.Join(table.Key, ", "), table.Name, order))
 	if err != nil || len(all) == 0 {
 		return nil, wrap(err, "reading the table %s", table.Name)
 	}
@@ -96,8 +96,8 @@ func (t *Target) Add(ctx context.Context, table record.Table, rows [][]any) erro
 
 // booleans returns which columns of a table are booleans.
 func (t *Target) booleans(ctx context.Context, table record.Table) (map[string]bool, error) {
-	rows, err := t.pool.Query(ctx, `SELECT attname::text FROM pg_attribute WHERE attrelid = $1::regclass AND atttypid = 'boolean'::regtype`, table.Name)
-	names, err := collect(rows, err, func(r record.Row) (name string, err error) { return name, r.Scan(&name) })
+	names, err := list(ctx, t.pool, func(r record.Row) (name string, err error) { return name, r.Scan(&name) },
+		`SELECT attname::text FROM pg_attribute WHERE attrelid = $1::regclass AND atttypid = 'boolean'::regtype`, table.Name)
 	all := map[string]bool{}
 	for _, name := range names {
 		all[name] = true
@@ -117,17 +117,9 @@ func (t *Target) Rows(ctx context.Context, table record.Table, after []any) ([][
 		}
 		where = fmt.Sprintf("WHERE (%s) > (%s)", strings.Join(table.Key, ", "), strings.Join(places, ", "))
 	}
-	rows, err := t.pool.Query(ctx, fmt.Sprintf("SELECT %s FROM %s %s ORDER BY %s LIMIT %d",
+	all, err := list(ctx, t.pool, sqlstore.RowOf(len(table.Columns)), fmt.Sprintf("SELECT %s FROM %s %s ORDER BY %s LIMIT %d",
 		strings.Join(table.Columns, ", "), table.Name, where, strings.Join(table.Key, ", "), table.Page), after...)
-	all, err := collectAny(rows, err)
 	return all, wrap(err, "reading the table %s", table.Name)
-}
-
-func collectAny(rows pgx.Rows, err error) ([][]any, error) {
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, func(r pgx.CollectableRow) ([]any, error) { return r.Values() })
 }
 
 // Finish makes the database the store with the id source, in one transaction. The sequences continue after the highest

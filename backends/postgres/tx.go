@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"parley/backends/record"
+	"parley/backends/sqlstore"
 )
 
 // How long calls can take. Keep-alives don't notice a server that is paused: its kernel still answers them.
@@ -235,10 +236,8 @@ func (s *database) outcome(of session, err error) error {
 	}
 }
 
-// collect reads all rows and closes them.
-func collect[T any](rows pgx.Rows, err error, scan func(record.Row) (T, error)) ([]T, error) {
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, func(r pgx.CollectableRow) (T, error) { return scan(r) })
+// list reads all rows of a query.
+func list[T any](ctx context.Context, q querier, scan func(record.Row) (T, error), query string, args ...any) ([]T, error) {
+	rows, err := q.Query(ctx, query, args...)
+	return sqlstore.Collect(rows, err, scan)
 }

@@ -19,14 +19,13 @@ const claimFor = 5 * time.Minute
 func (s *memories) Unembedded(ctx context.Context, model string, limit int) (all []chat.Unembedded, err error) {
 	err = s.write(ctx, nil, func(ctx context.Context, q querier) error {
 		now := s.clock.nanos()
-		rows, err := q.Query(ctx, `
+		all, err = list(ctx, q, record.ScanUnembedded, `
 			WITH mine AS (
 				UPDATE memory_vectors SET claimed = $1 WHERE seq IN (
 					SELECT seq FROM memory_vectors WHERE (model < $2 OR model > $2) AND claimed < $3 ORDER BY seq DESC LIMIT $4 FOR UPDATE SKIP LOCKED)
 				RETURNING seq AS number, version)
 			SELECT number, version, `+record.MemoryColumns+` FROM mine JOIN memories ON seq = number ORDER BY number DESC`,
 			now+int64(claimFor), record.HashOf(model), now, limit)
-		all, err = collect(rows, err, record.ScanUnembedded)
 		return err
 	})
 	return all, wrap(err, "looking for messages without vectors")
@@ -80,11 +79,10 @@ func awaitVector(ctx context.Context, q querier, m record.Numbered) error {
 // they are indexed. FOR KEY SHARE keeps them from being deleted before the row that refers to them is inserted.
 func (s *memories) Backfill(ctx context.Context, limit int) (more bool, err error) {
 	err = s.write(ctx, nil, func(ctx context.Context, q querier) error {
-		rows, err := q.Query(ctx, `
+		all, err := list(ctx, q, record.ScanNumbered, `
 			SELECT seq, turn, `+record.MemoryColumns+` FROM memories
 			WHERE seq IN (SELECT w.seq FROM memory_words w WHERE w.words <> '' AND NOT EXISTS (SELECT 1 FROM memory_vectors v WHERE v.seq = w.seq) LIMIT $1)
 			FOR KEY SHARE`, limit)
-		all, err := collect(rows, err, record.ScanNumbered)
 		for _, m := range all {
 			if err == nil {
 				err = awaitVector(ctx, q, m)
@@ -167,9 +165,8 @@ func (s *memories) FindVectors(ctx context.Context, find chat.Search) (found []c
 // PieceVectors implements [storage.PieceVectors].
 func (s *memories) PieceVectors(ctx context.Context, model string, keys []chat.PieceKey) (found map[chat.PieceKey][]byte, err error) {
 	err = s.read(ctx, func(ctx context.Context, q querier) error {
-		rows, err := q.Query(ctx, `SELECT piece, vector FROM piece_vectors WHERE model = $1 AND piece IN (SELECT decode(k, 'hex') FROM unnest($2::text[]) k)`,
+		all, err := list(ctx, q, record.ScanPieceVector, `SELECT piece, vector FROM piece_vectors WHERE model = $1 AND piece IN (SELECT decode(k, 'hex') FROM unnest($2::text[]) k)`,
 			record.HashOf(model), record.PieceKeys(keys))
-		all, err := collect(rows, err, record.ScanPieceVector)
 		found = record.PieceVectors(all)
 		return err
 	})

@@ -44,11 +44,11 @@ func indexWords(ctx context.Context, q querier, limit int, embed time.Time) (mor
 	if settled {
 		until = next
 	}
-	rows, err := q.Query(ctx, `
+	// The messages are not deleted or revised until their words are stored.
+	all, err := list(ctx, q, record.ScanNumbered, `
 		SELECT seq, turn, `+record.MemoryColumns+` FROM memories m
 		WHERE seq > $1 AND kind = '' AND NOT EXISTS (SELECT 1 FROM memory_words w WHERE w.seq = m.seq)
-		ORDER BY seq LIMIT $2 FOR SHARE OF m`, until, limit) // not deleted or revised until their words are stored
-	all, err := collect(rows, err, record.ScanNumbered)
+		ORDER BY seq LIMIT $2 FOR SHARE OF m`, until, limit)
 	if err != nil {
 		return false, err
 	}
@@ -76,10 +76,9 @@ func indexWords(ctx context.Context, q querier, limit int, embed time.Time) (mor
 
 // renewWords indexes messages again whose words an older version of the program made, the newest first.
 func renewWords(ctx context.Context, q querier, limit int) (more bool, err error) {
-	rows, err := q.Query(ctx, `
+	all, err := list(ctx, q, record.ScanNumbered, `
 		SELECT seq, turn, `+record.MemoryColumns+` FROM memories m
 		WHERE seq IN (SELECT seq FROM memory_words WHERE form < 2 ORDER BY seq DESC LIMIT $1) FOR SHARE OF m`, limit)
-	all, err := collect(rows, err, record.ScanNumbered)
 	for _, m := range all {
 		if err == nil {
 			err = updateWords(ctx, q, m.Seq, m.Memory)
@@ -160,7 +159,7 @@ func (s *memories) FindWords(ctx context.Context, find chat.Search) (found []cha
 // the room, so none are left to search. The rooms of the person are found by going from room to room in the index of authors, because
 // the person's messages can be many; and not at all if the person writes nowhere else.
 func searchable(ctx context.Context, q querier, find chat.Search) ([]chat.RoomID, error) {
-	rows, err := q.Query(ctx, `
+	return list(ctx, q, func(r record.Row) (id chat.RoomID, err error) { return id, r.Scan(&id) }, `
 		WITH RECURSIVE wrote (room) AS (
 			SELECT min(room) FROM memories WHERE author = $3
 			UNION ALL
@@ -172,7 +171,6 @@ func searchable(ctx context.Context, q querier, find chat.Search) ([]chat.RoomID
 			AND id IN (SELECT room FROM wrote) AND kind = $4 AND NOT gone AND id <> $1
 			AND EXISTS (SELECT 1 FROM memories WHERE author = $3 AND room = rooms.id AND role IN ('input', 'heard'))
 		ORDER BY created DESC LIMIT $5)`, find.Room, find.Before, find.Person, chat.Direct, directRooms)
-	return collect(rows, err, func(r record.Row) (id chat.RoomID, err error) { return id, r.Scan(&id) })
 }
 
 // matches returns the newest messages that have a word of the question, at most record.Candidates, for ranking by the
@@ -180,13 +178,12 @@ func searchable(ctx context.Context, q querier, find chat.Search) ([]chat.RoomID
 // quotes can't be escaped from. The statement is not prepared: PostgreSQL has to see the rooms and the words when it plans,
 // or it goes through the messages of all rooms that have a common word.
 func matches(ctx context.Context, q querier, find chat.Search, rooms []chat.RoomID, asked []string) ([]search.Text, error) {
-	rows, err := q.Query(ctx, `
+	return list(ctx, q, record.ScanText, `
 		SELECT seq, words FROM memory_words
 		WHERE room = ANY($1) AND found @@ $2::tsquery AND seq NOT IN (
 			SELECT seq FROM memories WHERE room = $3 AND kind = '' AND turn >= (SELECT turn FROM memories WHERE id = $4 AND room = $3))
 		ORDER BY seq DESC LIMIT $5`,
 		pgx.QueryExecModeCacheDescribe, rooms, `'`+strings.Join(asked, `' | '`)+`'`, find.Room, find.Before, record.Candidates)
-	return collect(rows, err, record.ScanText)
 }
 
 // turnsOf returns the messages of the turns that the given ones belong to, oldest first: a passage is a turn, with
@@ -195,8 +192,7 @@ func turnsOf(ctx context.Context, q querier, seqs []int64) ([]record.Numbered, e
 	if len(seqs) == 0 {
 		return nil, nil
 	}
-	rows, err := q.Query(ctx, `
+	return list(ctx, q, record.ScanNumbered, `
 		SELECT seq, turn, `+record.MemoryColumns+` FROM memories
 		WHERE kind = '' AND (room, turn) IN (SELECT room, turn FROM memories WHERE seq = ANY($1)) ORDER BY turn, seq`, seqs)
-	return collect(rows, err, record.ScanNumbered)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"parley/backends/record"
+	"parley/backends/sqlstore"
 	"parley/internal/require"
 )
 
@@ -42,7 +43,7 @@ func numbers(t *testing.T, db *conn, query string, args ...any) (all []int) {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), query, args...)
 	require.NoError(t, err)
-	all, err = collect(rows, func(r record.Row) (n int, err error) { return n, r.Scan(&n) })
+	all, err = sqlstore.Collect(sharedRows{rows}, nil, func(r record.Row) (n int, err error) { return n, r.Scan(&n) })
 	require.NoError(t, err)
 	return all
 }

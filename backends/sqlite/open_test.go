@@ -283,12 +283,10 @@ func TestQueriesReadOnlyWhatTheyReturn(t *testing.T) {
 		selectSearchable:  "SEARCH memories USING COVERING INDEX memories_by_author (author=? AND room<?)",
 		selectDirectRooms: "SEARCH memories USING COVERING INDEX memories_by_author (author=? AND room>?)",
 	} {
-		rows, err := s.writer.Query(`EXPLAIN QUERY PLAN `+query, make([]any, 9)...)
-		require.NoError(t, err)
-		plan, err := collect(rows, func(r record.Row) (step string, err error) {
+		plan, err := list(t.Context(), s.writer, func(r record.Row) (step string, err error) {
 			var id, parent, unused int
 			return step, r.Scan(&id, &parent, &unused, &step)
-		})
+		}, `EXPLAIN QUERY PLAN `+query, make([]any, 9)...)
 		scans := func(step string) bool { // a table
 			return strings.HasPrefix(step, "SCAN ") && step != "SCAN wrote" && step != "SCAN CONSTANT ROW"
 		}

@@ -54,19 +54,15 @@ func (s *memories) Recent(ctx context.Context, room chat.RoomID, kind chat.Memor
 
 // readHistory reads the last memories whose turn is at most upTo.
 func readHistory(ctx context.Context, db *conn, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) (history, error) {
-	rows, err := db.QueryContext(ctx, selectRecent, room, kind, upTo, limit)
-	if err != nil {
-		return history{}, err
-	}
 	var turn chat.ResponseID
 	var turns []chat.ResponseID
 	scan := record.MemoryScanner(&turn)
-	all, err := collect(rows, func(r record.Row) (chat.Memory, error) {
+	all, err := list(ctx, db, func(r record.Row) (chat.Memory, error) {
 		m, err := scan(r)
 		m.Room, m.Kind = room, kind // the same for all, so they are not read, see record.MemoryColumnsOfRoom
 		turns = append(turns, turn)
 		return m, err
-	})
+	}, selectRecent, room, kind, upTo, limit)
 	if err != nil {
 		return history{}, err
 	}

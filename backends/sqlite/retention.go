@@ -46,13 +46,7 @@ func (s *upkeep) expireMessages(ctx context.Context, before int64) (more bool, e
 // expiredMessages returns the expired messages among those after from, and the number of the last one that it looked at. Those of an
 // open run stay until it ends.
 func expiredMessages(ctx context.Context, db *conn, from, before int64) (old []sqlstore.Gone, last int64, err error) {
-	rows, err := db.QueryContext(ctx, `
-		SELECT seq, id, room, turn, role, at < ?2 AND NOT EXISTS (SELECT 1 FROM runs WHERE room = m.room AND turn = m.turn AND status = '')
-		FROM memories m WHERE seq > ?1 ORDER BY seq LIMIT ?3`, from, before, retainRows)
-	if err != nil {
-		return nil, 0, err
-	}
-	_, err = collect(rows, func(r record.Row) (struct{}, error) {
+	_, err = list(ctx, db, func(r record.Row) (struct{}, error) {
 		var m sqlstore.Gone
 		var over bool
 		err := r.Scan(&last, &m.ID, &m.Room, &m.Turn, &m.Role, &over)
@@ -60,7 +54,9 @@ func expiredMessages(ctx context.Context, db *conn, from, before int64) (old []s
 			old = append(old, m)
 		}
 		return struct{}{}, err
-	})
+	}, `
+		SELECT seq, id, room, turn, role, at < ?2 AND NOT EXISTS (SELECT 1 FROM runs WHERE room = m.room AND turn = m.turn AND status = '')
+		FROM memories m WHERE seq > ?1 ORDER BY seq LIMIT ?3`, from, before, retainRows)
 	return old, last, err
 }
 

@@ -1,15 +1,16 @@
 package sqlite
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 
 	driver "zombiezen.com/go/sqlite"
 
 	"parley/backends/record"
+	"parley/backends/sqlstore"
 )
 
 // rows are the rows that a statement returns, one after the other. After Close they must not be used.
@@ -179,18 +180,8 @@ func (r *rows) value(i int) any {
 	return nil
 }
 
-// collect reads all rows and closes them. Errors of scan, of reading and of closing are returned.
-func collect[T any](rows *rows, scan func(record.Row) (T, error)) (all []T, err error) {
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		one, err := scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		if len(all) == cap(all) {
-			all = slices.Grow(all, 3*len(all)+4) // messages are large: copying them at each doubling costs as much as reading them
-		}
-		all = append(all, one)
-	}
-	return all, rows.Err()
+// list reads all rows of a query.
+func list[T any](ctx context.Context, db *conn, scan func(record.Row) (T, error), query string, args ...any) ([]T, error) {
+	rows, err := db.QueryContext(ctx, query, args...)
+	return sqlstore.Collect(sharedRows{rows}, err, scan)
 }

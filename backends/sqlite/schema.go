@@ -126,11 +126,7 @@ func (s *upkeep) Rows(ctx context.Context, t record.Table, after []any) (all [][
 	}
 	statement := fmt.Sprintf("SELECT %s FROM %s %s ORDER BY %s LIMIT %d", names(t.Columns), t.Name, where, names(t.Key), t.Page)
 	err = s.read(ctx, func(db *conn) error {
-		rows, err := db.QueryContext(ctx, statement, after...)
-		if err != nil {
-			return err
-		}
-		all, err = collect(rows, sqlstore.RowOf(len(t.Columns)))
+		all, err = list(ctx, db, sqlstore.RowOf(len(t.Columns)), statement, after...)
 		return err
 	})
 	return all, wrap(err, "reading the table %s", t.Name)

@@ -62,12 +62,12 @@ func (s shared) Read(ctx context.Context, do func(context.Context, sqlstore.Conn
 
 // Write implements [sqlstore.Database].
 func (s shared) Write(ctx context.Context, c sqlstore.Change, do func(context.Context, sqlstore.Conn) error) error {
-	return s.write(ctx, func(ctx context.Context, tx *conn) error {
+	return s.commit(ctx, &job{background: c.Background, do: func(ctx context.Context, tx *conn) error {
 		if c.Deletes {
 			s.deleted.Store(true) // as in forgetting
 		}
 		return do(ctx, (*sharedConn)(tx))
-	})
+	}})
 }
 
 // Now, Present, Stored and Local implement [sqlstore.Database]: the clock of the process is the only one.

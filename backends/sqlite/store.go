@@ -13,8 +13,8 @@
 // the next [Store.Expire] that finishes, see erase.go.
 //
 // The contract of each method is the comment of the port in [parley/core/storage] that its own comment names. The
-// comments here explain how the contract is kept. Forms of values, such as times and JSON columns, are those of
-// [parley/backends/record], which the PostgreSQL store shares.
+// comments here explain how the contract is kept. Most methods are those of [parley/backends/sqlstore], which the
+// PostgreSQL store shares, and so are the forms of values, such as times and JSON columns, of [parley/backends/record].
 package sqlite
 
 import (
@@ -104,7 +104,6 @@ type database struct {
 	expired  []byte           // the last mark that Expire looked at; empty, never nil, at the start
 	aged     map[string]int64 // by table: the last rowid that Expire looked at
 	deleted  atomic.Bool      // the write-ahead log can still hold deleted text
-	pruned   time.Time        // when saveWindows last deleted expired windows; guarded by the turn of writes
 	// tombstones records deletions outside of the file; guarded by the turn of writes
 	tombstones tombstones
 

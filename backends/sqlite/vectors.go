@@ -16,17 +16,13 @@ import (
 // waits.
 func (s *memories) Unembedded(ctx context.Context, model string, limit int) (all []chat.Unembedded, err error) {
 	err = s.read(ctx, func(db *conn) error {
-		rows, err := db.QueryContext(ctx, `
+		all, err = list(ctx, db, record.ScanUnembedded, `
 			SELECT v.seq, v.version, `+record.MemoryColumns+` FROM (
 				SELECT seq, version FROM (SELECT seq, version FROM memory_vectors WHERE model < ?1 ORDER BY model DESC, seq DESC LIMIT ?2 + 0)
 				UNION ALL
 				SELECT seq, version FROM (SELECT seq, version FROM memory_vectors WHERE model > ?1 ORDER BY model, seq DESC LIMIT ?2 + 0)
 			) v JOIN (SELECT seq AS number, `+record.MemoryColumns+` FROM memories) m ON m.number = v.seq
 			ORDER BY v.seq DESC LIMIT ?2 + 0`, record.HashOf(model), limit)
-		if err != nil {
-			return err
-		}
-		all, err = collect(rows, record.ScanUnembedded)
 		return err
 	})
 	return all, wrap(err, "looking for messages without vectors")
@@ -67,13 +63,9 @@ func awaitVector(ctx context.Context, tx *conn, m record.Numbered) error {
 // they are indexed.
 func (s *memories) Backfill(ctx context.Context, limit int) (more bool, err error) {
 	err = s.writeSlowly(ctx, func(ctx context.Context, tx *conn) error {
-		rows, err := tx.QueryContext(ctx, `
+		all, err := list(ctx, tx, record.ScanNumbered, `
 			SELECT seq, turn, `+record.MemoryColumns+` FROM memories
 			WHERE seq IN (SELECT rowid FROM memory_words WHERE rowid NOT IN (SELECT seq FROM memory_vectors) LIMIT ? + 0)`, limit)
-		if err != nil {
-			return err
-		}
-		all, err := collect(rows, record.ScanNumbered)
 		for _, m := range all {
 			err = errors.Join(err, awaitVector(ctx, tx, m))
 		}
@@ -169,13 +161,9 @@ func compareVectors(ctx context.Context, db *conn, q chat.Search, room chat.Room
 // for any number.
 func (s *memories) PieceVectors(ctx context.Context, model string, keys []chat.PieceKey) (found map[chat.PieceKey][]byte, err error) {
 	err = s.read(ctx, func(db *conn) error {
-		rows, err := db.QueryContext(ctx, `
+		all, err := list(ctx, db, record.ScanPieceVector, `
 			SELECT piece, vector FROM piece_vectors WHERE model = ? AND piece IN (SELECT unhex(value) FROM json_each(?))`,
 			record.HashOf(model), record.JSON(record.PieceKeys(keys)))
-		if err != nil {
-			return err
-		}
-		all, err := collect(rows, record.ScanPieceVector)
 		found = record.PieceVectors(all)
 		return err
 	})

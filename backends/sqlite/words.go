@@ -37,13 +37,9 @@ func (s *memories) IndexWords(ctx context.Context, limit int, embed time.Time) (
 // numbered in the order of their commits here, as there is one writer, so a single number separates the indexed from
 // the others.
 func indexWords(ctx context.Context, tx *conn, limit int, embed time.Time) (more bool, err error) {
-	rows, err := tx.QueryContext(ctx, `
+	all, err := list(ctx, tx, record.ScanNumbered, `
 		SELECT seq, turn, `+record.MemoryColumns+` FROM memories
 		WHERE seq > (SELECT seq FROM memory_words_until) ORDER BY seq LIMIT ? + 0`, limit)
-	if err != nil {
-		return false, err
-	}
-	all, err := collect(rows, record.ScanNumbered)
 	if err != nil || len(all) == 0 {
 		return false, err
 	}
@@ -151,11 +147,7 @@ const selectDirectRooms = `
 
 // directRoomsOf returns the newest direct rooms of a person's messages, except for one.
 func directRoomsOf(ctx context.Context, db *conn, person chat.EntityID, except chat.RoomID) ([]chat.RoomID, error) {
-	rows, err := db.QueryContext(ctx, selectDirectRooms, person, except, chat.Direct, directRooms)
-	if err != nil {
-		return nil, err
-	}
-	return collect(rows, func(r record.Row) (id chat.RoomID, err error) { return id, r.Scan(&id) })
+	return list(ctx, db, func(r record.Row) (id chat.RoomID, err error) { return id, r.Scan(&id) }, selectDirectRooms, person, except, chat.Direct, directRooms)
 }
 
 // matches returns the messages that match the words asked best. They are ranked by the program: FTS5's own ranking would
@@ -171,11 +163,7 @@ func matches(ctx context.Context, db *conn, q chat.Search, rooms []chat.RoomID, 
 		if err != nil {
 			return err
 		}
-		rows, err := db.QueryContext(ctx, `SELECT rowid, words FROM memory_words WHERE rowid IN (SELECT value FROM json_each(?))`, record.JSON(seqs))
-		if err != nil {
-			return err
-		}
-		texts, err := collect(rows, record.ScanText)
+		texts, err := list(ctx, db, record.ScanText, `SELECT rowid, words FROM memory_words WHERE rowid IN (SELECT value FROM json_each(?))`, record.JSON(seqs))
 		best = record.Best(texts, asked, spread, q.Limit)
 		return err
 	})
@@ -185,14 +173,10 @@ func matches(ctx context.Context, db *conn, q chat.Search, rooms []chat.RoomID, 
 // messagesOf returns the numbers of the messages that a search looks at, at most limit: in the room of q those before
 // q.Before.
 func messagesOf(ctx context.Context, db *conn, q chat.Search, rooms []chat.RoomID, limit int) ([]int64, error) {
-	rows, err := db.QueryContext(ctx, `
+	return list(ctx, db, scanSeq, `
 		SELECT seq FROM memories WHERE kind = '' AND room IN (SELECT value FROM json_each(?4))
 			AND (room <> ?1 OR turn < (SELECT turn FROM memories WHERE id = ?2 AND room = ?1)) LIMIT ?3 + 0`,
 		q.Room, q.Before, limit, record.JSON(rooms))
-	if err != nil {
-		return nil, err
-	}
-	return collect(rows, scanSeq)
 }
 
 func scanSeq(r record.Row) (seq int64, err error) { return seq, r.Scan(&seq) }
@@ -217,11 +201,7 @@ func promising(ctx context.Context, db *conn, q chat.Search, rooms []chat.RoomID
 	var postings [][]int64
 	for _, word := range asked {
 		args[0] = `room : (` + strings.Join(in, " OR ") + `) AND words : "` + word + `"`
-		rows, err := db.QueryContext(ctx, find, args...)
-		if err != nil {
-			return nil, spread, err
-		}
-		with, err := collect(rows, scanSeq)
+		with, err := list(ctx, db, scanSeq, find, args...)
 		if err != nil {
 			return nil, spread, err
 		}
@@ -234,12 +214,8 @@ func promising(ctx context.Context, db *conn, q chat.Search, rooms []chat.RoomID
 // since returns the numbers of the messages of q's room that a search leaves out: q.Before and later ones, which are
 // few.
 func since(ctx context.Context, db *conn, q chat.Search) (map[int64]bool, error) {
-	rows, err := db.QueryContext(ctx, `
+	seqs, err := list(ctx, db, scanSeq, `
 		SELECT seq FROM memories WHERE kind = '' AND room = ?1 AND turn >= (SELECT turn FROM memories WHERE id = ?2 AND room = ?1)`, q.Room, q.Before)
-	if err != nil {
-		return nil, err
-	}
-	seqs, err := collect(rows, scanSeq)
 	recent := map[int64]bool{}
 	for _, seq := range seqs {
 		recent[seq] = true
@@ -253,13 +229,9 @@ func turnsOf(ctx context.Context, db *conn, rooms []chat.RoomID, seqs []int64) (
 	if len(seqs) == 0 {
 		return nil, nil
 	}
-	rows, err := db.QueryContext(ctx, `
+	return list(ctx, db, record.ScanNumbered, `
 		SELECT seq, turn, `+record.MemoryColumns+` FROM memories
 		WHERE kind = '' AND (room, turn) IN (
 			SELECT room, turn FROM memories WHERE seq IN (SELECT value FROM json_each(?)) AND room IN (SELECT value FROM json_each(?)))
 		ORDER BY turn, seq`, record.JSON(seqs), record.JSON(rooms))
-	if err != nil {
-		return nil, err
-	}
-	return collect(rows, record.ScanNumbered)
 }

@@ -8,8 +8,8 @@
 //   - Only common SQL is used: coalesce and CASE, TRUE and FALSE, CAST(… AS bigint) where PostgreSQL can't infer the type of a
 //     parameter, and ON CONFLICT.
 //   - The few differences that remain are fragments of the [Dialect].
-//   - A limit of a table with many rows is an expression (LIMIT CAST($1 AS bigint)). SQLite's planner looks at the value of a bare parameter there, and
-//     then prepares the statement again for each call, which takes longer than running it.
+//   - A limit of a table with many rows is an expression (LIMIT CAST($1 AS bigint)). SQLite's planner looks at the value of a bare
+//     parameter there, and then prepares the statement again for each call, which takes longer than running it.
 //
 // The contract of each method is the comment of the port in [parley/core/storage] that its own comment names.
 package sqlstore
@@ -77,14 +77,15 @@ type Dialect struct {
 	Name  string // of the backend, for errors
 	Locks bool   // the locks of a Change are used
 
-	Least     string // the function of the least of its arguments
-	Greatest  string
-	Seq       string // the column of runs and questions that numbers them as they were stored
-	ForUpdate string // locks the selected rows
-	Inputs    string // an aggregate: the JSON list of m.id in the order of m.seq
-	ShownID   string // a condition: the JSON list r.shown has a message with the id $4
-	FirstChat string // the first text of the JSON list chats
-	SameName  string // a condition: the name of the room is $1, in any case of letters
+	Least      string // the function of the least of its arguments
+	Greatest   string
+	Seq        string // the column of runs and questions that numbers them as they were stored
+	ForUpdate  string // locks the selected rows
+	SkipLocked string // and leaves out those that another transaction has locked
+	Inputs     string // an aggregate: the JSON list of m.id in the order of m.seq
+	ShownID    string // a condition: the JSON list r.shown has a message with the id $4
+	FirstChat  string // the first text of the JSON list chats
+	SameName   string // a condition: the name of the room is $1, in any case of letters
 }
 
 // Lock names what a transaction has for itself among all replicas: the rows of a room, for example. Waiting for locks needs no order:
@@ -93,8 +94,9 @@ type Lock struct{ Class, ID string }
 
 // Change describes a transaction before it begins.
 type Change struct {
-	On      []Lock
-	Deletes bool // text is deleted on request, so it must leave the files of the store soon
+	On         []Lock
+	Deletes    bool // text is deleted on request, so it must leave the files of the store soon
+	Background bool // no answer waits for it
 }
 
 // Tombstone is the record of a deletion, without the deleted values.
@@ -125,6 +127,7 @@ type Shared struct {
 	adds, spends                          [5]string
 
 	spentOn atomic.Value // the day of the last charge, a string
+	pruned  atomic.Int64 // when expired windows were last deleted, by the clock of the process
 }
 
 // Store has the methods that both backends share, in the parts of their stores. All methods are safe for concurrent use.
@@ -151,7 +154,7 @@ type (
 	reminders struct{ *Shared } // reminders of users
 	uploads   struct{ *Shared } // files of users
 	questions struct{ *Shared } // questions to users, their choices, and approvals
-	usage     struct{ *Shared } // spending
+	usage     struct{ *Shared } // spending, and windows of rate limits
 	upkeep    struct{ *Shared } // values of other packages, and times until which platforms refuse requests
 	personal  struct{ *Shared } // all about one person
 	overview  struct{ *Shared } // lists of all rooms
