@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"parley/backends/sqlite"
+	"parley/backends/sqlite/sqlitetest"
+	"parley/core/chat"
 	"parley/models/modelfake"
 )
 
@@ -53,12 +56,34 @@ func TestPersonIsExportedAndDeleted(t *testing.T) {
 	person(1, "a.json exists already; name a new file", "", "export", account, "-o", "a.json")
 	person(1, "name a file in a folder", "", "export", account, "-o", "no/a.json")
 	person(0, "Nothing is stored", "", "delete", account, "--yes")
+	link(t, filepath.Join(g.Dir, "parley.db"), "telegram/5", "web/user/ada")
+	person(0, "It was linked with telegram:5, whose data stays.", "", "delete", "web:user/ada", "--yes")
 	person(1, `"ada" is no account`, "", "delete", "ada", "--yes")
 	for _, ending := range []string{"", "-wal"} {
 		data, err := os.ReadFile(filepath.Join(g.Dir, "parley.db"+ending))
 		if err == nil && (strings.Contains(string(data), "secret question") || strings.Contains(string(data), "So far")) {
 			t.Errorf("parley.db%s still has the text", ending)
 		}
+	}
+}
+
+// link links two accounts, as they do with /link: one of them has a direct chat.
+func link(t *testing.T, path string, direct, other chat.EntityID) {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), path, sqlitetest.Audited(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	room := chat.Room{ID: chat.RoomID(direct), Kind: chat.Direct, Connector: "telegram", Created: time.Now()}
+	err = store.SaveRoom(t.Context(), room)
+	for _, account := range []chat.EntityID{direct, other} {
+		if err == nil {
+			err = store.SaveNote(t.Context(), chat.RoomNote{Room: room.ID, Kind: chat.LinkNote, Key: string(account), About: account, Text: string(direct), At: time.Now()})
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

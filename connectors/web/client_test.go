@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"parley/core/answer"
 	"parley/core/chat"
@@ -138,9 +139,13 @@ func TestStreamsOfClients(t *testing.T) {
 					t.Fatalf("it begins with %q, %v", buf[:n], err)
 				}
 				a.Apply(answer.Change{Kind: answer.Text, Text: "One "})
+				time.Sleep(beat + time.Second)
 				synctest.Wait()
 				stop()
 				rest, err := io.ReadAll(resp.Body)
+				if !strings.Contains(string(rest), ": alive\n\n") {
+					t.Errorf("a quiet stream has no sign of life: %q", rest)
+				}
 				if c.cut == "" && err == nil || c.cut != "" && !strings.Contains(string(rest), c.cut) {
 					t.Errorf("it ends with %q, %v", rest, err)
 				}
