@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -86,10 +87,10 @@ func TestDeletionCanBeUndone(t *testing.T) {
 // The eraser looks for deleted conversations when it starts and when one is deleted, and erases each in its time.
 func TestEraserWaitsForTheUndo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		pad, erased := &storagetest.NotePad{}, 0
+		pad, erased := &storagetest.NotePad{}, atomic.Int64{}
 		w := New(Options{Listener: public{}, Store: rooms{NotePad: pad}, Log: slog.New(slog.DiscardHandler)})
 		w.submit = func(_ context.Context, in chat.Inbound) (chat.Accepted, error) {
-			erased++
+			erased.Add(1)
 			return chat.Accepted{}, pad.SaveNote(t.Context(), chat.RoomNote{Room: in.(chat.Cleared).Room, Kind: chat.ReaderNote, Key: deletedReader})
 		}
 		deletes := func(room chat.RoomID) {
@@ -108,8 +109,8 @@ func TestEraserWaitsForTheUndo(t *testing.T) {
 		for n, pause := range []time.Duration{undoTime/2 - time.Millisecond, undoTime / 2, undoTime} {
 			time.Sleep(pause)
 			synctest.Wait()
-			if erased != n {
-				t.Errorf("erased are %d; want %d", erased, n)
+			if got := erased.Load(); got != int64(n) {
+				t.Errorf("erased are %d; want %d", got, n)
 			}
 		}
 	})
