@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"slices"
@@ -156,11 +157,18 @@ func (o operators) RunTask(ctx context.Context, kind, name string) error {
 }
 
 // Blocked implements [admin.Gateway].
-func (o operators) Blocked(context.Context) (map[chat.EntityID]bool, error) {
-	return nil, nil
+func (o operators) Blocked(ctx context.Context) (map[chat.EntityID]bool, error) {
+	stored, err := o.gateway.runtime.Blocks(ctx)
+	all := maps.Clone(settings.Access(o.edition.cfg).Blocked.Accounts)
+	for id := range stored {
+		if !all[id] {
+			all[id] = false
+		}
+	}
+	return all, err
 }
 
 // SetBlocked implements [admin.Gateway].
 func (o operators) SetBlocked(ctx context.Context, account, by chat.EntityID, blocked bool) error {
-	return nil
+	return o.gateway.runtime.SetBlocked(ctx, account, by, blocked)
 }

@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/connectors/connectortest"
 	"parley/core/access"
 	"parley/core/action"
 	"parley/core/answer"
@@ -190,6 +192,42 @@ func TestStopIsForTheInvited(t *testing.T) {
 			}
 		}
 		w.wantAnswer(acc, answer.Completed, "An answer that takes its time. The end.")
+	})
+}
+
+// A role of the staff gives its rights where it is shown, and a blocked role is not answered.
+func TestRolesOfStaff(t *testing.T) {
+	withHarness(t, func(w *harness) {
+		w.cfg.Memo = &connectortest.Memory{}
+		w.cfg.Access.Allowed.Roles, w.cfg.Access.Staff.Roles = map[string]bool{"fake:friend": true}, map[string]bool{"fake:helper": true}
+		w.cfg.Access.Blocked.Roles = map[string]bool{"fake:banned": true}
+		var staff []bool
+		w.addActions(&fakeAction{name: "LOOK", do: func(_ context.Context, c *action.Call) (action.Result, error) {
+			staff = append(staff, c.Turn.Staff)
+			return action.Result{}, nil
+		}})
+		n := w.start()
+		says := func(text string, roles ...string) chat.Accepted {
+			m := w.message(group, "fake/bob", text)
+			m.Addressed, m.Roles = true, roles
+			return n.send(m)
+		}
+		for _, role := range []string{"friend", "helper"} {
+			w.model.queue([]step{call(0, "a", "LOOK", "{}")}, []step{write("Well.")})
+			w.wantAnswer(says("Look", role), answer.Completed, "Well.")
+		}
+		if !slices.Equal(staff, []bool{false, true}) {
+			t.Errorf("staff: %v", staff)
+		}
+		w.wantAnswer(says("/block fake:eve", "friend"), answer.Completed, "Only my owner and their staff can block users.")
+		w.wantAnswer(says("/block fake:eve", "helper"), answer.Completed, "**fake/eve** is blocked. I don't answer them any more, and store nothing they write. `/unblock fake:eve` ends that.")
+		m := w.message(group, "fake/eve", "Hello")
+		if acc := n.send(m); !acc.Blocked {
+			t.Errorf("a blocked user: %+v", acc)
+		}
+		if acc := says("Hello", "helper", "banned"); !acc.Blocked {
+			t.Errorf("a blocked role: %+v", acc)
+		}
 	})
 }
 

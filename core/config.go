@@ -35,6 +35,8 @@ type Config struct {
 	// ReadLinks makes it read the pages that questions link to, too.
 	ReadLinks bool
 	Plugins   []action.Plugin // may be empty
+	// Memo stores the users who were blocked with /block; nil: none can be.
+	Memo access.Memo
 	// Schema compiles the schemas of actions, for the check of the parameters of calls. With nil each action checks its
 	// own.
 	Schema action.SchemaCompiler

@@ -20,6 +20,7 @@ import (
 	"sync"
 	"time"
 
+	"parley/core/access"
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
@@ -138,6 +139,26 @@ func (rt *Runtime) RetryRun(ctx context.Context, id chat.RunID) error {
 // It fails with the error of the store.
 func (rt *Runtime) OwnerCode(ctx context.Context) (string, error) {
 	return rt.all.now.Load().inbox.pairing.OwnerCode(ctx)
+}
+
+// Blocked reports whether a user is blocked, by the configuration or with /block. It fails with the error of the store.
+func (rt *Runtime) Blocked(ctx context.Context, user chat.EntityID) (bool, error) {
+	return rt.all.now.Load().inbox.pairing.Blocked(ctx, user, nil)
+}
+
+// Blocks returns the accounts that were blocked with /block. It fails with the error of the store.
+func (rt *Runtime) Blocks(ctx context.Context) (map[chat.EntityID]access.Block, error) {
+	return rt.all.now.Load().inbox.pairing.Blocks(ctx)
+}
+
+// SetBlocked blocks all accounts of a user, or ends that. It fails with the error of the store.
+func (rt *Runtime) SetBlocked(ctx context.Context, user, by chat.EntityID, blocked bool) error {
+	in := rt.all.now.Load().inbox
+	accounts, err := access.AccountsOf(ctx, in.links.Store, user)
+	if err != nil {
+		return err
+	}
+	return in.pairing.SetBlocked(ctx, by, blocked, accounts...)
 }
 
 // Approve gives access to the user with this code, and notifies them. It fails with [chat.ErrNotFound] if the code is

@@ -95,7 +95,8 @@ func newInbox(b *base) *inbox {
 		_, err := notices.Send(ctx, n) // also during the shutdown
 		return err
 	}
-	pairing := &access.Pairing{Policy: b.Access, Store: store, Log: log, Tell: tell}
+	pairing := &access.Pairing{Policy: b.Access, Store: store, Memo: b.Memo, Log: log, Tell: tell, Pseudonym: b.Pseudonym}
+	notices.Pairing = pairing
 	links := &access.Links{Store: store, Tell: tell, Log: log}
 	stops := &intake.Stopper{Store: store, Questions: questions, Claims: b.claims, Parked: b.parkedRuns, Lanes: b.lanes, Live: b.live}
 	roster := &intake.Roster{Store: store, Agent: agent.Entity(), Stops: stops, Emit: b.hub.Emit, Log: log}
@@ -112,7 +113,7 @@ func newInbox(b *base) *inbox {
 	return &inbox{questions: questions, notices: notices, pairing: pairing, links: links, changes: changes, stops: stops, intake: &intake.Intake{
 		Store: store, Admission: admission, Messages: messages, Choices: choices, Changes: changes, Roster: roster,
 		Commands: &intake.Commands{Store: store, Agent: agent.Entity(), Turns: b.Turns, Pairing: pairing, Claims: b.claims, Lanes: b.lanes, Stops: stops},
-		Tasks:    &intake.Tasks{Store: store, Agent: agent.Entity(), Questions: questions, Lanes: b.lanes, Emit: b.hub.Emit},
+		Tasks:    &intake.Tasks{Store: store, Agent: agent.Entity(), Pairing: pairing, Questions: questions, Lanes: b.lanes, Emit: b.hub.Emit},
 	}}
 }
 

@@ -1,6 +1,7 @@
 package stories_test
 
 import (
+	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -9,6 +10,8 @@ import (
 	"parley/backends"
 	"parley/config"
 	"parley/connectors/connectortest"
+	"parley/connectors/connectortest/discordworld"
+	"parley/core/chat"
 )
 
 // wantUnknown checks that Eve is not answered, whatever she does, and that nothing of her is stored.
@@ -60,5 +63,110 @@ func TestBlockedInTheConfiguration(t *testing.T) {
 		if said := c.lastReply(connectortest.Eve); !strings.Contains(said, "Am I back?") {
 			t.Errorf("after the block Eve reads %q", said)
 		}
+	})
+}
+
+// Staff block a user by a reply, and unblock them by their account. It outlives the process, and is not for everyone: users who are no
+// staff, oneself, owners, and staff for staff.
+func TestBlockByReply(t *testing.T) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		eve, bob, ada := c.Account(connectortest.Eve), c.Account(connectortest.Bob), c.Account(connectortest.Ada)
+		c.restartWith(func(cfg *config.Config) {
+			cfg.People = config.People{Owners: []config.Account{config.Account(ada)}, Staff: []config.Member{config.Member(bob)}, Allowed: []config.Member{config.Member(eve)}}
+		})
+		c.Mention(connectortest.Eve, c.group, "Spam for all")
+		c.WaitIdle()
+		refused := func(who connectortest.User, command, want string) {
+			t.Helper()
+			c.Say(who, c.Direct(who), command)
+			if said := c.lastReply(who); !strings.Contains(said, want) {
+				t.Errorf("%s of %s: %q; want %q", command, who, said, want)
+			}
+		}
+		refused(connectortest.Eve, "/block "+bob, "Only my owner and their staff")
+		refused(connectortest.Bob, "/block "+bob, "You can't block yourself")
+		refused(connectortest.Bob, "/block "+ada, "Owners can't be blocked")
+		refused(connectortest.Bob, "/block", "Reply to a message of the user")
+		refused(connectortest.Bob, "/block Nobody Here", "Reply to a message of the user")
+		spam := c.Messages(c.group)[0]
+		c.Reply(connectortest.Bob, c.group, spam, c.Platform.(interface{ Mentioning(string) string }).Mentioning("/block"))
+		c.Pass(time.Minute)
+		c.WaitIdle()
+		own := connectortest.BotTexts(c, c.group)
+		if last := own[len(own)-1]; !strings.Contains(last, "is blocked") {
+			t.Fatalf("after /block by reply: %q", own)
+		}
+		before := len(connectortest.BotTexts(c, c.Direct(connectortest.Eve)))
+		c.crash()
+		c.start()
+		c.Pass(10 * time.Second)
+		c.Say(connectortest.Eve, c.Direct(connectortest.Eve), "Quince in private")
+		c.Mention(connectortest.Eve, c.group, "Quince in the group")
+		c.Pass(time.Minute)
+		c.WaitIdle()
+		if got := connectortest.BotTexts(c, c.Direct(connectortest.Eve)); len(got) != before {
+			t.Errorf("a blocked user reads %q", got[before:])
+		}
+		if log := c.Logged.String(); !strings.Contains(log, "a user was blocked") || strings.Contains(log[strings.Index(log, "a user was blocked"):], strings.Replace(eve, ":", "/", 1)) {
+			t.Error("the log has no line about the block, or one with the account")
+		}
+		refused(connectortest.Bob, "/unblock "+eve, "is no longer blocked")
+		c.Say(connectortest.Eve, c.Direct(connectortest.Eve), "Am I back?")
+		if said := c.lastReply(connectortest.Eve); !strings.Contains(said, "Am I back?") {
+			t.Errorf("after the block Eve reads %q", said)
+		}
+		refused(connectortest.Ada, "/block "+bob, "is blocked") // an owner can block staff
+	})
+}
+
+// A reminder of a blocked user stays unsent in their direct chat; a slash command names a user by a mention, and those of a blocked user
+// get no reply.
+func TestBlockedBySlashCommand(t *testing.T) {
+	onDiscord(t, func(c *chatHarness, w *discordworld.Platform) {
+		bob := c.Direct(connectortest.Bob)
+		c.reload(func(cfg *config.Config) {
+			cfg.People.Owners = []config.Account{config.Account(c.Account(connectortest.Ada))}
+		})
+		c.setReminder(connectortest.Bob, bob, `{"text":"call mum","in_minutes":60}`)
+		_, id, _ := strings.Cut(c.Account(connectortest.Bob), ":")
+		w.Command(connectortest.Ada, c.group, "block", "which", "<@"+id+">")
+		c.Pass(10 * time.Second)
+		if got := w.Transcript(connectortest.Ada, c.group); !strings.Contains(got, "is blocked") {
+			t.Errorf("Ada reads %q", got)
+		}
+		if got := w.Transcript(connectortest.Eve, c.group); strings.Contains(got, "is blocked") {
+			t.Errorf("others read %q", got)
+		}
+		before, answers := len(connectortest.BotTexts(c, bob)), len(w.Fake.PressAnswers())
+		w.Command(connectortest.Bob, c.group, "ask", "question", "Hi")
+		w.Command(connectortest.Bob, bob, "status")
+		c.Pass(2 * time.Hour)
+		if got := connectortest.BotTexts(c, bob); len(got) != before {
+			t.Errorf("a blocked user reads %q", got[before:])
+		}
+		if got := w.Fake.PressAnswers(); len(got) != answers {
+			t.Errorf("slash commands of a blocked user were answered: %+v", got[answers:])
+		}
+	})
+}
+
+// A visitor of the page who is blocked is refused, and the model is not asked.
+func TestBlockedVisitor(t *testing.T) {
+	withGateway(t, func(cfg *config.Config) { cfg.People.Blocked = []config.Member{"web:visitor/none"} }, func(s *harness) {
+		id := s.newConversation()
+		s.readAll(s.send(id, "1", "Hello"))
+		room, err := s.Store.Room(s.Context(), s.rooms()[0])
+		s.Must(err)
+		recent, err := s.Store.Recent(s.Context(), room.ID, chat.Said, 0, 2)
+		s.Must(err)
+		s.reload(func(cfg *config.Config) {
+			cfg.People.Blocked = append(cfg.People.Blocked, config.Member(strings.Replace(string(recent[0].Author), "/", ":", 1)))
+		})
+		st, err := s.browser.Send(s.Context(), id, "2", "Quince")
+		s.Must(err)
+		if st.Status != http.StatusForbidden {
+			t.Errorf("a blocked visitor gets %d %s; want 403", st.Status, st.Body)
+		}
+		s.wantModelCalls(1)
 	})
 }

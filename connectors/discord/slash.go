@@ -103,6 +103,8 @@ func (x *acknowledgment) deliver(ctx context.Context, m message) error {
 		x.tell(ctx, tooLong)
 	case err != nil:
 		x.later(ctx)
+	case acc.Blocked:
+		x.timer.Stop()
 	case acc.Refused != "":
 		x.tell(ctx, acc.Refused)
 	case acc.Run == "":

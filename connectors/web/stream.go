@@ -136,6 +136,9 @@ func (w *Web) submitQuestion(r *http.Request, room chat.Room, payer chat.EntityI
 		Source:  cmp.Or(q.Source, defaultSource),
 		Locale:  language(r),
 	})
+	if err == nil && acc.Blocked {
+		return nil, blocked()
+	}
 	if err == nil && who.id != "" && !acc.Duplicate && !q.brief {
 		err = door{w}.touch(r, m) // a message without it could be lost: its sender would not find it again
 	}

@@ -192,8 +192,19 @@ func (d door) unknown(r *http.Request, err error) *refusal {
 	return no
 }
 
-// admit refuses readers without an account where the gateway requires one.
+// blocked refuses a request of a blocked visitor.
+func blocked() *refusal { return refused(http.StatusForbidden, "You can't use this chat.") }
+
+// admit refuses blocked readers, and readers without an account where the gateway requires one.
 func (d door) admit(r *http.Request, who reader) *refusal {
+	if d.web.opts.Blocked != nil && who.id != "" {
+		switch is, err := d.web.opts.Blocked(r.Context(), who.id); {
+		case err != nil:
+			return d.web.failures.refuse("check a visitor", err)
+		case is:
+			return blocked()
+		}
+	}
 	path := r.URL.Path
 	if !d.web.opts.RequireIdentity || who.owner || who.known || path == "/api/login" ||
 		strings.HasPrefix(path, hooksPath) || strings.HasPrefix(path, agentsPath) || strings.HasPrefix(path, sharedPath) {

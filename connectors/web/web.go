@@ -81,10 +81,12 @@ type Options struct {
 	Proxies  []netip.Prefix // proxies whose X-Forwarded-For is trusted
 	Public   bool           // the operator lets other machines reach the chat
 	Limits   Limits
-	Memo     connectors.SharedState      // stores the key that hashes visitors' addresses, and the owner's logins
-	Zone     *time.Location              // time zone of the key's days, as of the spending limits'
-	Ready    func(context.Context) error // for /readyz, which shows the error to everyone: it must contain no secrets
-	Limited  func() string               // for /readyz: what works with limits, and why; "" for nothing, nil for never
+	Memo     connectors.SharedState // stores the key that hashes visitors' addresses, and the owner's logins
+	Zone     *time.Location         // time zone of the key's days, as of the spending limits'
+	// Blocked reports whether a visitor is blocked; nil: none is.
+	Blocked func(ctx context.Context, visitor chat.EntityID) (bool, error)
+	Ready   func(context.Context) error // for /readyz, which shows the error to everyone: it must contain no secrets
+	Limited func() string               // for /readyz: what works with limits, and why; "" for nothing, nil for never
 	// Local serves programs on the same machine below LocalPath, if they send LocalToken; nil disables it.
 	Local      http.Handler
 	LocalToken string

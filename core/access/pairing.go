@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"parley/core/chat"
@@ -40,6 +41,7 @@ type PairingStore interface {
 	Reject(ctx context.Context, code string) error
 	RequestPairing(ctx context.Context, k chat.PairingRequest, r chat.PairingRule) (chat.PairingRequest, bool, error)
 	DirectRoom(ctx context.Context, author chat.EntityID) (chat.Room, error)
+	Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error)
 }
 
 // Tell sends a message of the agent, once by its key, and returns when delivery is guaranteed. It fails with
@@ -50,10 +52,14 @@ type Tell func(ctx context.Context, n chat.Notice) error
 type Pairing struct {
 	Policy Policy
 	Store  PairingStore
+	Memo   Memo // stores blocked users; nil: only the configuration blocks
 	Tell   Tell
 	Log    *slog.Logger
+	// Pseudonym returns the name of an account for the log; nil: the log has none.
+	Pseudonym func(ctx context.Context, user chat.EntityID) (string, error)
 
-	tries tries
+	tries  tries
+	blocks atomic.Pointer[blockList] // the last one that was read
 }
 
 // Guest is the author of a direct message, with or without access.

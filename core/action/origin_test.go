@@ -164,7 +164,7 @@ func TestOriginOfEveryWay(t *testing.T) {
 // A field that is added to what prompts are made of needs a row above, or a reason here.
 func TestEveryFieldHasAWay(t *testing.T) {
 	without := map[string]string{
-		"TurnContext.Run": "an id", "TurnContext.Room": "see Room", "TurnContext.Owner": "a right", "TurnContext.Allowed": "a right",
+		"TurnContext.Run": "an id", "TurnContext.Room": "see Room", "TurnContext.Owner": "a right", "TurnContext.Staff": "a right", "TurnContext.Allowed": "a right",
 		"TurnContext.Waiting": "the program's words", "TurnContext.Settings": "the provider SETTINGS", "TurnContext.Actions": "definitions", "TurnContext.Answered": "ids", "TurnContext.AskModel": "a function",
 		"Memory.Room": "an id", "Memory.Quoted": "see Quoted", "Memory.At": "a time", "Memory.Files": "see Attachment", "Memory.Thought": "in no prompt",
 		"Memory.Providers": "in no prompt", "Memory.History": "in no prompt", "Memory.Interrupted": "a fact", "Memory.Failure": "a fact",

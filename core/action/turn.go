@@ -21,10 +21,10 @@ type TurnContext struct {
 	// Attached are the room's latest messages with files, oldest first, with the full text extracted from the files:
 	// Recent can contain shortened texts, or no longer contain the message.
 	Attached []chat.Memory
-	// Owner reports whether all messages to answer are from owners of the agent, and Allowed, whether all are from
-	// known users, by account or role, rather than guests. Both follow from platform accounts, never from the text of a
+	// Owner reports whether all messages to answer are from owners of the agent, Staff, whether all are from owners or staff, and Allowed,
+	// whether all are from known users, by account or role, rather than guests. Both follow from platform accounts, never from the text of a
 	// message, which its author can forge.
-	Owner, Allowed bool
+	Owner, Staff, Allowed bool
 	// Settings are the settings of the room, except those that the runtime itself follows. Nil: not read yet.
 	Settings []chat.RoomNote
 	Summary  string // a summary of the conversation before Recent; empty if there is none

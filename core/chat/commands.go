@@ -19,6 +19,8 @@ const (
 	ApprovalsCommand CommandName = "approvals"
 	LinkCommand      CommandName = "link"
 	UnlinkCommand    CommandName = "unlink"
+	BlockCommand     CommandName = "block"
+	UnblockCommand   CommandName = "unblock"
 	HelpCommand      CommandName = "help"
 	// Plugins execute the following ones.
 	RemindersCommand CommandName = "reminders" // lists and cancels reminders
@@ -53,6 +55,8 @@ func Commands() []CommandSpec {
 		{LinkCommand, "Link your account on another platform", "The code from your other account", false},
 		{UnlinkCommand, "Separate this account from your others", "", false},
 		{AdminCommand, "Get a code for the operator's page", "", true},
+		{BlockCommand, "For staff: never answer a user, by a reply to them or their account", "Their account or name", true},
+		{UnblockCommand, "For staff: answer a blocked user again", "Their account or name", true},
 		{HelpCommand, "Show commands", "", true},
 	}
 }

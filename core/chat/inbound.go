@@ -129,7 +129,7 @@ func (m Message) Here() Room {
 	r := m.Place
 	if m.Address.Connector != "" {
 		r.Address = m.Address.Later()
-		r.Address.ReplyTo, r.Address.BilledTo, r.Address.AuthorizedByRole, r.Address.Details = "", "", "", false
+		r.Address.ReplyTo, r.Address.BilledTo, r.Address.AuthorizedByRole, r.Address.StaffByRole, r.Address.Details = "", "", "", false, false
 	}
 	return r
 }
@@ -188,6 +188,7 @@ type Accepted struct {
 	// Refused is a private reply to the user whose [Choice], or whose [Edited] with Again, had no effect, or whose message with
 	// an [Address.Response] gets no run.
 	Refused string
+	Blocked bool // the author is blocked: nothing is stored, and there is no reply
 	Chosen  bool // processed as a [Choice]; if an action waits for it, Run is not set
 	Deleted int  // of a [Cleared]: the number of deleted memories
 }

@@ -118,6 +118,7 @@ type Address struct {
 	ReplyTo          MemoryID `json:"replyTo,omitempty"`
 	BilledTo         EntityID `json:"payer,omitempty"` // whose limits the answer counts against; empty: the author's
 	AuthorizedByRole EntityID `json:"known,omitempty"` // the author, if a platform role authorizes them; not stored elsewhere
+	StaffByRole      bool     `json:"staff,omitempty"` // that role is one of the staff
 	// Details reports whether the readers of the answer see its details, like the owner: a chat on the gateway's own
 	// machine.
 	Details       bool   `json:"details,omitempty"`
@@ -139,7 +140,7 @@ func (a Address) For(who, payer EntityID) Address {
 	a = a.Later()
 	a.BilledTo, a.Details = payer, false
 	if a.AuthorizedByRole != who {
-		a.AuthorizedByRole = ""
+		a.AuthorizedByRole, a.StaffByRole = "", false
 	}
 	return a
 }

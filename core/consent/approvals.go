@@ -111,10 +111,7 @@ func (ap *Approvals) Approve(ctx context.Context, c *action.Call, t *action.Tool
 	if len(replaced) > 0 {
 		shown += "\nIt replaces an earlier request for this tool."
 	}
-	inPlace := false
-	if err == nil {
-		inPlace, err = ap.approver(ctx, c.Turn)
-	}
+	inPlace := c.Turn.Staff
 	if err == nil {
 		r, err = ap.loadDecision(ctx, c, r, shown, inPlace)
 	}
@@ -160,7 +157,7 @@ func (ap *Approvals) loadDecision(ctx context.Context, c *action.Call, r chat.Ap
 	case chosen && r.Decision == chat.Replaced: // pressed just before the options were removed
 	case chosen:
 		c.Update(shown + "\n\n" + q.ChoiceLine(c.Turn.Room.Kind))
-		err = ap.recordChoice(ctx, r, q)
+		err = ap.recordChoice(ctx, c.Turn, r, q)
 	case r.Decision == chat.Pending && time.Now().Before(r.Expires):
 		return r, nil
 	case r.Decision == chat.Pending:
@@ -248,18 +245,6 @@ func (ap *Approvals) use(ctx context.Context, r chat.Approval) (refused string, 
 		return replacedLine, nil
 	}
 	return refusedLine, nil
-}
-
-// approver reports whether all authors of the answered messages may approve. With several authors, it is unclear who of
-// them requested the call. It fails with the error of the store.
-func (ap *Approvals) approver(ctx context.Context, s action.TurnContext) (bool, error) {
-	if s.Owner {
-		return true, nil
-	}
-	if s.Several() || s.Message.Author == "" {
-		return false, nil
-	}
-	return ap.mayApprove(ctx, s.Message.Author)
 }
 
 // mayApprove reports whether an account may approve single calls. It fails with the error of the store.

@@ -47,13 +47,13 @@ func (ap *Approvals) waitReplaced(ctx context.Context, c *action.Call, r chat.Ap
 
 // recordChoice records the option that was chosen in the answer itself. Rights can have changed since the question was
 // asked: then the choice counts as a denial. It fails with the error of the store.
-func (ap *Approvals) recordChoice(ctx context.Context, r chat.Approval, q chat.Question) error {
+func (ap *Approvals) recordChoice(ctx context.Context, s action.TurnContext, r chat.Approval, q chat.Question) error {
 	to, by := decision(q.Options[q.Choice]), q.By
 	may, err := ap.mayDecide(ctx, to, by)
 	if err != nil {
 		return err
 	}
-	if !may {
+	if !may && (to == chat.Always || !s.Staff || by != s.Message.Author) { // staff by a role, which comes only with messages
 		to, by = chat.Denied, ""
 	} else if q.Options[q.Choice] == both {
 		if err := ap.restoreReplaced(ctx, r); err != nil {

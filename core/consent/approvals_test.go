@@ -113,7 +113,7 @@ var shop = action.Approval{Server: "shop", Tool: "order", Kind: "kind"}
 
 // asks has author call a tool with params.
 func (d *office) asks(author chat.EntityID, params string, effect action.Effect, a action.Approval) (asked bool, refused string, err error) {
-	s := action.TurnContext{Run: "room#1", Room: chat.Room{ID: "room", Name: "room", Connector: "fake"}, Message: chat.Memory{Author: author, Name: string(author)}, Owner: author == d.owner}
+	s := action.TurnContext{Run: "room#1", Room: chat.Room{ID: "room", Name: "room", Connector: "fake"}, Message: chat.Memory{Author: author, Name: string(author)}, Owner: author == d.owner, Staff: author == d.owner || d.Staff[author]}
 	b := &action.Block{Answer: &answer.Answer{}, ID: "c", Name: "ORDER"}
 	c := b.Call(context.Background(), json.RawMessage(params), s, nil, action.Host{
 		Park: func(_ context.Context, w action.Wait) error {

@@ -100,6 +100,7 @@ type SwitchRequest struct {
 	Message chat.Memory
 	Wanted  string // the model, by its name or number; empty to be asked
 	Most    int    // options of a question
+	Staff   bool   // the author is staff
 	Details bool   // the author sees the providers' names of the models, also without the right to switch
 	Others  string // models of other work
 }
@@ -113,12 +114,13 @@ func (s *ModelSwitch) Reply(ctx context.Context, r SwitchRequest) (said string, 
 	case err != nil:
 		return "", nil, err
 	case r.Wanted != "":
-		said, err = s.To(ctx, room, m.Author, r.Wanted)
+		said, err = s.to(ctx, room, m.Author, r.Wanted, r.Staff)
 		return said, nil, err
 	case len(s.Table.models) == 1:
 		return cmp.Or(r.Others, oneModel), nil, nil
 	}
 	can, err := s.Allowed(ctx, room, m.Author)
+	can = can || r.Staff
 	if err != nil || !can && !r.Details {
 		return notAllowed, nil, err
 	}
@@ -192,10 +194,14 @@ func (s *ModelSwitch) Chosen(ctx context.Context, q chat.Question) (string, erro
 // To switches room to the model that author names, by its name or its number in the list, and returns the reply.
 // Without the right to switch, or with an unknown model, it changes nothing. It fails with the error of the store.
 func (s *ModelSwitch) To(ctx context.Context, room chat.Room, author chat.EntityID, wanted string) (string, error) {
+	return s.to(ctx, room, author, wanted, false)
+}
+
+func (s *ModelSwitch) to(ctx context.Context, room chat.Room, author chat.EntityID, wanted string, staff bool) (string, error) {
 	if len(s.Table.models) == 1 {
 		return oneModel, nil
 	}
-	if can, err := s.Allowed(ctx, room, author); err != nil || !can {
+	if can, err := s.Allowed(ctx, room, author); err != nil || !can && !staff {
 		return notAllowed, err
 	}
 	name, told := "", ""

@@ -36,8 +36,9 @@ type Intake struct {
 
 // Process stores in. It has the results and errors of [parley/core.Runtime.ProcessMessage], also for repetitions.
 func (t *Intake) Process(ctx context.Context, in chat.Inbound) (chat.Accepted, error) {
-	if author, roles := sender(in); t.Admission.Policy.Blocks(author, roles) {
-		return chat.Accepted{}, nil
+	author, roles := sender(in)
+	if blocked, err := t.Admission.Pairing.Blocked(ctx, author, roles); err != nil || blocked {
+		return chat.Accepted{Blocked: blocked}, err
 	}
 	switch in := text.CleanAll(in).(type) {
 	case chat.Message:
@@ -78,6 +79,8 @@ func sender(in chat.Inbound) (author chat.EntityID, roles []string) {
 		return in.Author, in.Roles
 	case chat.Reaction:
 		return in.Author, nil
+	case chat.Joined:
+		return in.Entity.ID, nil
 	}
 	return "", nil
 }
@@ -130,7 +133,7 @@ func (t *Intake) clean(ctx context.Context, m chat.Message) (chat.Message, error
 	if err == nil {
 		m.Address.BilledTo, err = access.PersonOf(ctx, t.Store, cmp.Or(m.Address.BilledTo, m.Author))
 	}
-	m.Address.AuthorizedByRole = ""
+	m.Address.AuthorizedByRole, m.Address.StaffByRole = "", t.Admission.Policy.IsStaffRole(m.Place, m.Roles)
 	if t.Admission.Policy.HasRole(m.Place, m.Roles) {
 		m.Address.AuthorizedByRole = m.Author
 	}

@@ -34,6 +34,7 @@ type NoticeStore interface {
 type Notices struct {
 	Store     NoticeStore
 	Agent     chat.Agent
+	Pairing   *access.Pairing
 	Questions *Questions
 	Lanes     *schedule.Lanes
 }
@@ -60,6 +61,9 @@ func (ns *Notices) send(ctx context.Context, n chat.Notice) (chat.Accepted, erro
 	m, err := Draft(ctx, ns.Store, ns.Agent, n)
 	if err != nil {
 		return chat.Accepted{}, err
+	}
+	if silent, err := ns.Pairing.Unwelcome(ctx, ns.Agent.Entity(), m.Place); err != nil || silent {
+		return chat.Accepted{Memory: m.ID}, err
 	}
 	j := chat.JoinRule{Kind: chat.RunNotify}
 	if n.Ask != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/core/access"
 	"parley/core/action"
 	"parley/core/attachment"
 	"parley/core/chat"
@@ -33,6 +34,7 @@ type TaskStore interface {
 type Tasks struct {
 	Store     TaskStore
 	Agent     chat.EntityID
+	Pairing   *access.Pairing
 	Questions *Questions
 	Lanes     *schedule.Lanes
 	Emit      func(e event.Event)
@@ -64,6 +66,9 @@ func (t *Tasks) accept(ctx context.Context, in chat.Task) (acc chat.Accepted, er
 		return chat.Accepted{}, chat.ErrUnreached
 	}
 	if a, err := t.Store.Attention(ctx, room.ID); err != nil || a == chat.Muted {
+		return chat.Accepted{Memory: id}, err
+	}
+	if silent, err := t.Pairing.Unwelcome(ctx, t.Agent, room); err != nil || silent {
 		return chat.Accepted{Memory: id}, err
 	}
 	m, j := messageOf(in, room)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"time"
 
 	"parley/core/access"
@@ -12,6 +14,7 @@ import (
 	"parley/core/chat"
 	"parley/core/consent"
 	"parley/core/llm"
+	"parley/core/prompt"
 	"parley/core/schedule"
 	"parley/internal/contain"
 )
@@ -60,6 +63,8 @@ func reply(name chat.CommandName) func(*commandRun, context.Context) (string, er
 		chat.ApprovalsCommand: (*commandRun).approvals,
 		chat.LinkCommand:      (*commandRun).link,
 		chat.UnlinkCommand:    (*commandRun).link,
+		chat.BlockCommand:     (*commandRun).block,
+		chat.UnblockCommand:   (*commandRun).block,
 		chat.HelpCommand:      (*commandRun).help,
 		chat.MemoryCommand:    (*commandRun).plugin,
 		chat.ForgetCommand:    (*commandRun).plugin,
@@ -136,6 +141,67 @@ func (cr *commandRun) link(ctx context.Context) (said string, err error) {
 		_, err = cr.asking.ask(ctx, *ask)
 	}
 	return said, err
+}
+
+// block executes /block and /unblock. It fails with the error of the store.
+func (cr *commandRun) block(ctx context.Context) (said string, err error) {
+	m, err := cr.journal.input(ctx)
+	if err != nil {
+		return "", err
+	}
+	r := access.BlockRequest{By: m, From: cr.at.run.Address}
+	var named string
+	r.Name, named, _ = chat.ParseCommand(m.Text)
+	err = cr.journal.persist(ctx, func() error {
+		if r.User, err = cr.named(ctx, m, named); err != nil {
+			return err
+		}
+		accounts, err := access.AccountsOf(ctx, cr.Links.Store, r.User.ID)
+		if err == nil {
+			said, err = cr.Recaller.Pairing.Block(ctx, r, accounts)
+		}
+		return err
+	})
+	return said, err
+}
+
+// named returns the user that a command is about: the author of the message that it replies to, or the user that it names by account, by a
+// mention, or by the only one with this name among the latest messages. It returns a zero one if there is none. It fails with the error of
+// the store.
+func (cr *commandRun) named(ctx context.Context, m chat.Memory, name string) (who chat.Person, err error) {
+	agent := cr.Recaller.Agent.Entity()
+	if name == "" {
+		on, err := cr.Recaller.Store.Memory(ctx, m.InReplyTo)
+		if err == nil && on.Author != agent {
+			who = chat.Person{ID: on.Author, Name: on.Name}
+		}
+		return who, chat.Unless(err, chat.ErrNotFound)
+	}
+	connector, _, _ := strings.Cut(string(m.Author), "/")
+	bare := strings.Trim(name, "`@<>! ")
+	id := chat.EntityID(strings.Replace(bare, ":", "/", 1))
+	if bare != "" && strings.Trim(bare, "0123456789") == "" {
+		id = chat.EntityID(connector + "/" + bare)
+	}
+	var found []chat.Person
+	for _, kind := range []chat.MemoryKind{chat.Said, chat.Overheard, chat.KindCommand} {
+		recent, err := cr.Store.Recent(ctx, m.Room, kind, 0, prompt.Window)
+		if err != nil {
+			return who, err
+		}
+		for _, r := range recent {
+			one := chat.Person{ID: r.Author, Name: r.Name}
+			if r.Author != agent && (r.Author == id || strings.EqualFold(r.Name, bare)) && !slices.ContainsFunc(found, func(p chat.Person) bool { return p.ID == one.ID }) {
+				found = append(found, one)
+			}
+		}
+	}
+	if len(found) == 0 && strings.Contains(string(id), "/") {
+		return chat.Person{ID: id}, nil
+	} else if len(found) == 1 {
+		return found[0], nil
+	}
+	return who, nil
 }
 
 // lasts reports whether the author of m has the same account in all their chats, and not one for each. It fails with the

@@ -124,7 +124,7 @@ func (g *Gate) chosen(ctx context.Context, a *costlyAnswer, req llm.Request, q c
 	default:
 		if may, err := g.mayApprove(ctx, q.By); err != nil {
 			return err
-		} else if !may {
+		} else if !may && (!a.Turn.Staff || q.By != a.Turn.Message.Author) {
 			return a.decline(notYoursLine)
 		}
 	}
@@ -180,13 +180,7 @@ func (g *Gate) ask(ctx context.Context, a *costlyAnswer, req llm.Request, cost q
 func (g *Gate) question(ctx context.Context, a *costlyAnswer, req llm.Request, cost quota.USD) (chat.Question, error) {
 	var q chat.Question
 	asker, who := a.Turn.Message.Author, map[chat.EntityID]bool{}
-	may := a.Turn.Owner
-	if !may && !a.Turn.Several() {
-		var err error
-		if may, err = g.mayApprove(ctx, asker); err != nil {
-			return q, err
-		}
-	}
+	may := a.Turn.Staff
 	if may {
 		q.Options = append(q.Options, fmt.Sprintf(goOn+" (about %s)", cost))
 	}

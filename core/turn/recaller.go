@@ -33,12 +33,14 @@ type Recaller struct {
 
 // recall reads the context of the turn: its room, the messages up to the turn, and the authors. It reads again at each
 // attempt, so that edits and deletions since are applied. The rights of the turn are those that all its authors have.
-// It fails with [chat.ErrNothingToSay] if all messages were deleted, and with the error of the store.
+// It fails with [chat.ErrNothingToSay] if all messages were deleted or their authors blocked, and with the error of the store.
 func (rc *Recaller) recall(ctx context.Context, j *journal) (s action.TurnContext, err error) {
 	run := &j.at.run
+	var blocked bool
 	err = j.persist(ctx, func() error {
+		blocked = len(run.Inputs) > 0
 		s = rc.Asker.with(action.TurnContext{Agent: rc.Agent, Run: run.ID, Private: run.RoomKind.Private(), Answered: run.Inputs})
-		s.Owner, s.Allowed = len(run.Inputs) > 0, len(run.Inputs) > 0
+		s.Owner, s.Staff, s.Allowed = len(run.Inputs) > 0, len(run.Inputs) > 0, len(run.Inputs) > 0
 		if s.Room, err = rc.Store.Room(ctx, run.Room); err != nil {
 			return err
 		}
@@ -61,9 +63,17 @@ func (rc *Recaller) recall(ctx context.Context, j *journal) (s action.TurnContex
 			if err := rc.rights(ctx, run, m.Author, &s); err != nil {
 				return err
 			}
+			if blocked {
+				if blocked, err = rc.Pairing.Blocked(ctx, m.Author, nil); err != nil {
+					return err
+				}
+			}
 		}
 		return nil
 	})
+	if err == nil && blocked { // since the messages were accepted
+		err = chat.ErrNothingToSay
+	}
 	return s, err
 }
 
@@ -83,6 +93,7 @@ func (rc *Recaller) rights(ctx context.Context, run *chat.Run, author chat.Entit
 			return err
 		}
 	}
+	s.Staff = s.Staff && (s.Owner || rc.Access.ListsStaff(author, run.Address))
 	if s.Allowed && !s.Owner && !rc.Access.Known(author) && run.Address.AuthorizedByRole != author {
 		_, err = rc.Store.Person(ctx, author)
 		s.Allowed = err == nil

@@ -120,6 +120,9 @@ func (cr *commandRun) models(ctx context.Context) (said string, err error) {
 		if r.Details, err = cr.details(ctx, m); err != nil {
 			return err
 		}
+		if r.Staff, err = cr.Recaller.Pairing.IsStaff(ctx, m.Author, cr.at.run.Address); err != nil {
+			return err
+		}
 		if r.Details {
 			r.Others = cr.Program.Work(!cr.several())
 		}

@@ -1,0 +1,206 @@
+package access
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/core/chat"
+)
+
+// Texts for those who block users.
+const (
+	notStaffLine   = "Only my owner and their staff can block users."
+	whomLine       = "Reply to a message of the user with `/%[1]s`, or name their account or their name here, such as `/%[1]s %[2]s`."
+	selfLine       = "You can't block yourself."
+	protectedLine  = "Owners can't be blocked, and only owners can block staff."
+	blockedLine    = "**%s** is blocked. I don't answer them any more, and store nothing they write. `/unblock %s` ends that."
+	unblockedLine  = "**%s** is no longer blocked."
+	configuredLine = "**%s** is blocked by the configuration (`people.blocked`)."
+)
+
+const (
+	blockedName = "blocked" // the name of the stored list
+	mostBlocked = 5000      // accounts in it
+)
+
+// Memo stores values by name. Errors are those of the store.
+type Memo interface {
+	Kept(ctx context.Context, name string) (string, error) // "" if there is none
+	Swap(ctx context.Context, name, old, value string) (bool, error)
+}
+
+// Block is the record of a blocked account.
+type Block struct {
+	By chat.EntityID `json:"by"`
+	At time.Time     `json:"at"`
+}
+
+// blockList is the stored list, as text and as it was read from that.
+type blockList struct {
+	text string
+	all  map[chat.EntityID]Block
+}
+
+// stored returns the stored list of blocked accounts. It fails with the error of the store.
+func (d *Pairing) stored(ctx context.Context) (*blockList, error) {
+	if d.Memo == nil {
+		return &blockList{}, nil
+	}
+	text, err := d.Memo.Kept(ctx, blockedName)
+	if last := d.blocks.Load(); err != nil || last != nil && last.text == text {
+		return last, err
+	}
+	now := &blockList{text: text}
+	if text != "" {
+		err = json.Unmarshal([]byte(text), &now.all)
+	}
+	d.blocks.Store(now)
+	return now, err
+}
+
+// Blocks returns the accounts that were blocked with /block. It fails with the error of the store.
+func (d *Pairing) Blocks(ctx context.Context) (map[chat.EntityID]Block, error) {
+	list, err := d.stored(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return list.all, nil
+}
+
+// SetBlocked blocks accounts, or ends that. It fails with the error of the store.
+func (d *Pairing) SetBlocked(ctx context.Context, by chat.EntityID, blocked bool, accounts ...chat.EntityID) error {
+	for done := false; !done; {
+		list, err := d.stored(ctx)
+		if err != nil {
+			return err
+		}
+		next := map[chat.EntityID]Block{}
+		maps.Copy(next, list.all)
+		for _, id := range accounts {
+			if delete(next, id); blocked && len(next) >= mostBlocked {
+				return errors.New("too many users are blocked; list them in people.blocked")
+			} else if blocked {
+				next[id] = Block{by, time.Now().UTC()}
+			}
+		}
+		text, _ := json.Marshal(next) // of texts
+		if done, err = d.Memo.Swap(ctx, blockedName, list.text, string(text)); err != nil {
+			return err
+		}
+	}
+	for _, id := range accounts {
+		d.Log.Info(map[bool]string{true: "a user was blocked", false: "a user was unblocked"}[blocked], "account", d.hash(ctx, id), "by", d.hash(ctx, by))
+	}
+	return nil
+}
+
+// Blocked reports whether author is blocked: by the configuration, or with /block. Roles are those that came with an event. The store is
+// read each time, so that a block counts on all replicas at once. It fails with the error of the store.
+func (d *Pairing) Blocked(ctx context.Context, author chat.EntityID, roles []string) (bool, error) {
+	if d.Policy.Blocks(author, roles) {
+		return true, nil
+	}
+	if author == "" || author == d.Policy.Operator || d.Policy.Owners[author] || author.Automatic() {
+		return false, nil
+	}
+	all, err := d.Blocks(ctx)
+	_, is := all[author]
+	return is, err
+}
+
+// Unwelcome reports whether room is a direct chat whose user is blocked. It fails with the error of the store.
+func (d *Pairing) Unwelcome(ctx context.Context, agent chat.EntityID, room chat.Room) (bool, error) {
+	if !room.Kind.Private() {
+		return false, nil
+	}
+	recent, err := d.Store.Recent(ctx, room.ID, chat.Said, 0, 10)
+	for _, m := range slices.Backward(recent) {
+		if m.Author != agent && !m.Author.Automatic() {
+			return d.Blocked(ctx, m.Author, nil)
+		}
+	}
+	return false, err
+}
+
+// IsStaff reports whether author is an owner or a member of the staff, by account or by the role that a says. It fails with the error of
+// the store.
+func (d *Pairing) IsStaff(ctx context.Context, author chat.EntityID, a chat.Address) (bool, error) {
+	if d.Policy.ListsStaff(author, a) {
+		return true, nil
+	}
+	return d.Owns(ctx, author)
+}
+
+// BlockRequest asks to block a user, or to end that.
+type BlockRequest struct {
+	By   chat.Memory  // the command
+	From chat.Address // of its run
+	Name chat.CommandName
+	User chat.Person // without an ID if the command names no one who is known
+}
+
+// Block blocks or unblocks all accounts of a user, and returns the reply. It fails with the error of the store.
+func (d *Pairing) Block(ctx context.Context, r BlockRequest, accounts []chat.EntityID) (string, error) {
+	if staff, err := d.IsStaff(ctx, r.By.Author, r.From); err != nil || !staff {
+		return notStaffLine, err
+	}
+	if r.User.ID == "" {
+		connector, _, _ := strings.Cut(string(r.By.Author), "/")
+		return fmt.Sprintf(whomLine, r.Name, connector+":ID"), nil
+	}
+	blocks := r.Name == chat.BlockCommand
+	if blocks {
+		if line, err := d.protected(ctx, r, accounts); line != "" || err != nil {
+			return line, err
+		}
+	}
+	if err := d.SetBlocked(ctx, r.By.Author, blocks, accounts...); err != nil {
+		return "", err
+	}
+	shown := strings.Replace(string(r.User.ID), "/", ":", 1)
+	switch {
+	case blocks:
+		return fmt.Sprintf(blockedLine, r.User.Label(), shown), nil
+	case d.Policy.Blocks(r.User.ID, nil):
+		return fmt.Sprintf(configuredLine, r.User.Label()), nil
+	}
+	return fmt.Sprintf(unblockedLine, r.User.Label()), nil
+}
+
+// protected returns the reason why a user can't be blocked; empty if they can.
+func (d *Pairing) protected(ctx context.Context, r BlockRequest, accounts []chat.EntityID) (string, error) {
+	byOwner, err := d.Owns(ctx, r.By.Author)
+	if err != nil {
+		return "", err
+	}
+	for _, id := range accounts {
+		owner, err := d.Owns(ctx, id)
+		switch {
+		case err != nil:
+			return "", err
+		case id == r.By.Author:
+			return selfLine, nil
+		case owner, d.Policy.Staff.Accounts[id] && !byOwner:
+			return protectedLine, nil
+		}
+	}
+	return "", nil
+}
+
+// hash returns the name of an account for the log.
+func (d *Pairing) hash(ctx context.Context, id chat.EntityID) string {
+	if d.Pseudonym == nil {
+		return "-"
+	}
+	name, err := d.Pseudonym(ctx, id)
+	if err != nil {
+		return "unknown"
+	}
+	return name
+}
