@@ -14,7 +14,7 @@ run: ## start the gateway with config.yaml
 
 test: install fmt vet lint unit ## everything: format, vet, staticcheck, tests with the race detector
 
-install: ## get the programs that tests run: a Redis server, PostgreSQL, Chromium, tmux, Node.js, Python, shells, systemd-analyze and buildah
+install: ## get the programs that tests run: a Redis server, PostgreSQL, Chromium, tmux, Node.js, Python, shells, promtool, systemd-analyze and buildah
 	@./tools/install.sh
 
 fmt:

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	stores "parley/backends"
@@ -30,8 +29,10 @@ import (
 	"parley/core/relay"
 	"parley/core/schedule"
 	"parley/core/storage"
+	"parley/internal/observe"
 	"parley/internal/sections"
 	"parley/internal/settings"
+	"parley/internal/trace"
 	"parley/models/agent"
 	"parley/models/anthropic"
 	"parley/models/gemini"
@@ -60,6 +61,7 @@ type backends struct {
 	memo    connectors.SharedState
 	leases  connectors.Leases        // nil if no other gateway can use the store
 	log     *slog.Logger             // hides conversation ids
+	sampler trace.Sampler            // chooses the traces to record
 	ledger  progressive.SharedBudget // nil without Redis
 	ready   func(context.Context) error
 	shared  func(context.Context) error // checks that Redis responds; nil without Redis
@@ -84,10 +86,14 @@ func several(cfg config.Config) bool { return cfg.Shared.Scheme() != "inmem" }
 func streams() []string { return []string{discord.Name + "/"} }
 
 // openBackends opens the store and the shared state. With shared memory it claims the store for itself.
-func openBackends(cfg config.Config, env Env) (backends, error) {
+func openBackends(cfg config.Config, env Env, metrics *observe.Metrics) (backends, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), stores.Wait)
 	defer cancel()
-	store, err := env.OpenStore(ctx, cfg.Store.Reveal(), stores.Options{Several: several(cfg)})
+	options, shares := stores.Options{Several: several(cfg)}, redis.Options{Dial: env.Dial, Name: cfg.Cluster}
+	if cfg.Metrics.Listen != "" {
+		options.Observe, shares.Observe = metrics.Store, metrics.Redis
+	}
+	store, err := env.OpenStore(ctx, cfg.Store.Reveal(), options)
 	if _, used := stores.InUse(err); used {
 		return backends{}, fmt.Errorf("open the store: %w: %w", ErrRunning, err)
 	} else if err != nil {
@@ -107,7 +113,7 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 			env.Log.Warn("the store is not safe against power cuts", "why", text)
 		}
 	}
-	if b.log, err = private(ctx, b.memo, env.Log); err != nil {
+	if b.log, b.sampler, err = private(ctx, b.memo, env.Log, cfg.Traces); err != nil {
 		b.close()
 		return backends{}, err
 	}
@@ -119,7 +125,8 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 	case "inmem":
 		b.tracker = inmem.NewTracker() // and no bus: there are no other replicas
 	default:
-		shared, err := redis.Open(cfg.Shared.Reveal(), redis.Options{Dial: env.Dial, Log: b.log, Name: cfg.Cluster, Store: store.ID()})
+		shares.Log, shares.Store = b.log, store.ID()
+		shared, err := redis.Open(cfg.Shared.Reveal(), shares)
 		if err == nil {
 			b.closers = append(b.closers, shared.Close)
 			err = shared.Join(ctx)
@@ -364,10 +371,7 @@ func newGate(ctx context.Context, on []Connector, b backends, log *slog.Logger) 
 	for _, p := range on {
 		maps.Copy(budgets, p.Budgets)
 	}
-	budget := func(s progressive.Scope) progressive.Budget {
-		kind, _, _ := strings.Cut(string(s), "/")
-		return budgets[kind]
-	}
+	budget := func(s progressive.Scope) progressive.Budget { return budgets[s.Kind()] }
 	open, err := b.store.OpenRooms(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list open runs: %w", err)

@@ -29,7 +29,9 @@ import (
 	"parley/core/event"
 	"parley/core/storage"
 	"parley/internal/local"
+	"parley/internal/observe"
 	"parley/internal/settings"
+	"parley/internal/version"
 	webtools "parley/plugins/web"
 )
 
@@ -52,6 +54,7 @@ type Gateway struct {
 	limited    []func() string         // what works with limits, and why; see [connectors.Limited]
 	bots       bool                    // at least one chat platform is enabled
 	addr       net.Addr
+	monitoring monitoring
 }
 
 // New builds a gateway: it opens the store and the web listener, but makes no request to any service. If it returns an
@@ -64,7 +67,8 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 		return nil, err
 	}
 	g := &Gateway{cfg: cfg, env: env, owner: owner(), pages: webtools.NewPages(env.Dial, env.Parser)}
-	if g.backends, err = openBackends(cfg, g.env); err != nil {
+	g.monitoring.metrics = observe.NewMetrics(version.Current().Short())
+	if g.backends, err = openBackends(cfg, g.env, g.monitoring.metrics); err != nil {
 		return nil, err
 	}
 	// From here on, conversation ids in the log are hashed.
@@ -75,6 +79,7 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 			g.backends.close()
 		}
 	}()
+	g.addTraces()
 	first, err := g.newEdition(cfg, nil)
 	if err != nil {
 		return nil, err
@@ -88,6 +93,9 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 		return nil, settings.InPlace(cfg, err)
 	}
 	if err = g.initPlugins(first); err != nil {
+		return nil, err
+	}
+	if err = g.listenMetrics(); err != nil {
 		return nil, err
 	}
 	return g, g.addWeb(first)
@@ -144,7 +152,7 @@ func (g *Gateway) addPlatforms() (core.Opener, error) {
 		}
 		return nil
 	})
-	return opener(posters, gate, g.backends.store.ShownIn, g.env), nil
+	return opener(posters, observe.Gate(gate, g.monitoring.metrics, g.monitoring.traces), g.backends.store.ShownIn, g.env), nil
 }
 
 // addWeb listens and creates the web chat, and announces the address to commands on this machine.
@@ -283,6 +291,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	defer stopCounting()
 	var meter sync.WaitGroup
 	meter.Go(func() { g.now.Load().meter.Run(counting) }) // those of later configurations count into the same
+	meter.Go(func() { g.monitor(counting) })
 
 	err := g.watch(ctx, failed)
 	stopIntake()

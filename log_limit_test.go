@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/config"
 	"parley/connectors/connectortest"
 	"parley/internal/require"
 )
@@ -18,7 +19,7 @@ import (
 func TestLogIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		log, err := private(t.Context(), &connectortest.Memory{}, slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug})))
+		log, _, err := private(t.Context(), &connectortest.Memory{}, slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug})), config.Traces{})
 		require.NoError(t, err)
 		lines := func(part string) int { return strings.Count(out.String(), part) }
 		server := log.With("server", "a")

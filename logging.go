@@ -11,10 +11,12 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"parley/config"
 	"parley/connectors"
 	"parley/connectors/web"
 	"parley/core/text"
 	"parley/core/turn"
+	"parley/internal/trace"
 )
 
 // Bounds of the log. Others cause many of its lines: platforms, servers, visitors. Without bounds, one that
@@ -135,14 +137,19 @@ func shortened(s string, most int) string {
 // matched with stored hashes.
 const logKeyName = "log key"
 
-// private returns log with bounds, and with conversation ids replaced by hashes, because the ids give access to the
-// conversations. The hashes stay the same for the life of the store, and are the same in all gateways that share it.
-func private(ctx context.Context, memo connectors.SharedState, log *slog.Logger) (*slog.Logger, error) {
+// private returns log with bounds, with the traces of runs, and with conversation ids replaced by hashes, because the ids give access to the
+// conversations. The hashes stay the same for the life of the store, and are the same in all gateways that share it. The traces have ids by the same key.
+func private(ctx context.Context, memo connectors.SharedState, log *slog.Logger, t config.Traces) (*slog.Logger, trace.Sampler, error) {
 	key, err := storedKey(ctx, memo, logKeyName)
 	if err != nil {
-		return nil, err
+		return nil, trace.Sampler{}, err
 	}
-	return slog.New(limitLog(web.HideConversations(log.Handler(), key))), nil
+	s := trace.Sampler{Key: key, Share: t.Sample}
+	if t.Endpoint == "" {
+		s.Share = 0
+	}
+	hidden := web.HideConversations(log.Handler(), key, func(run string) string { return s.Root(run).TraceID() })
+	return slog.New(limitLog(hidden)), s, nil
 }
 
 // storedKey returns the random key that is stored under a name, and makes one for a new store. If another gateway does the

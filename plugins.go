@@ -12,8 +12,6 @@ import (
 	"parley/connectors"
 	"parley/core/action"
 	"parley/core/chat"
-	"parley/core/event"
-	"parley/core/llm"
 	"parley/core/prompt"
 	"parley/core/storage"
 	"parley/core/text"
@@ -139,33 +137,6 @@ func (s pluginState) key(name string) string { return pluginKey(s.plugin, name) 
 // pluginKey quotes the plugin's name, so that no two plugins share a key.
 func pluginKey(plugin, name string) string {
 	return fmt.Sprintf("plugin %q %s", plugin, text.Clean(name))
-}
-
-// observedEmbedder is an embedder that reports its requests to observers.
-type observedEmbedder struct {
-	llm.Embedder
-	emit func(event.Event)
-}
-
-// Embed implements [llm.Embedder].
-func (o observedEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
-	begun := time.Now()
-	o.emit(event.EmbeddingRequested{Texts: len(texts)})
-	vectors, err := o.Embedder.Embed(ctx, texts)
-	if err != nil {
-		o.emit(event.EmbeddingFailed{Texts: len(texts), Duration: time.Since(begun), Err: err.Error()})
-	} else {
-		o.emit(event.EmbeddingCompleted{Texts: len(texts), Duration: time.Since(begun)})
-	}
-	return vectors, err
-}
-
-// observed returns e with events; a nil e stays nil, as it means that there is none.
-func observed(e llm.Embedder, emit func(event.Event)) llm.Embedder {
-	if e == nil {
-		return nil
-	}
-	return observedEmbedder{e, emit}
 }
 
 // newTasks returns the schedules and hooks of the configuration as a plugin.

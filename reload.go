@@ -51,9 +51,9 @@ func (g *Gateway) newEdition(cfg config.Config, before *edition) (*edition, erro
 		if e.meter = quota.NewMeter(limits, g.backends.store, g.env.Log); before != nil {
 			e.meter = before.meter.With(limits)
 		}
-		emit := func(event event.Event) { g.runtime.Emit(event) }                                            // g.runtime is set later; no model is called before Run
-		e.models.Models = e.meter.Models(event.Models(e.models.Models, emit), tariffs(cfg, e.models.Models)) // everything from here on gets models whose calls are counted
-		e.models.Embedder = observed(e.models.Embedder, emit)
+		emit := func(event event.Event) { g.runtime.Emit(event) } // g.runtime is set later; no model is called before Run
+		names := tariffs(cfg, e.models.Models)
+		e.models.Models = e.meter.Models(event.Models(e.models.Models, names, emit), names) // everything from here on gets models whose calls are counted
 	}
 	var err error
 	if e.site, err = accounts(cfg.Web.Accounts); err != nil {
@@ -88,7 +88,7 @@ func (g *Gateway) runtimeConfig(e *edition) core.Config {
 	return core.Config{
 		Agent: settings.Agent(cfg), Owner: g.owner, Store: g.backends.store, Tracker: g.backends.tracker, Bus: g.backends.bus,
 		Models: m, Meter: e.meter, Parallel: cfg.Limits.Parallel, Total: cfg.Limits.ParallelTotal,
-		Plugins: hold.wrap(e.plugins.plugins(cfg.Agent.Type)), Observers: g.env.Observers, Schema: schema.Compile, Open: g.open, About: g.about(e),
+		Plugins: hold.wrap(e.plugins.plugins(cfg.Agent.Type)), Observers: g.observers(), Trace: g.monitoring.traces.Root, Schema: schema.Compile, Open: g.open, About: g.about(e),
 		Reader: g.reader(e), Fetch: g.fetch, ReadLinks: cfg.Agent.ReadLinks, Generation: generation(cfg.Agent), Turns: turns(cfg), Access: settings.Access(cfg),
 		Approval: cfg.Turns.Approval, Recall: settings.Recall(cfg), Retention: schedule.Retention(cfg.Retention), Grace: cfg.Shutdown.Grace, Log: g.env.Log, Pseudonym: g.pseudonym, Memo: g.backends.memo, FileLink: g.fileAddress,
 	}

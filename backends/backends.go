@@ -38,16 +38,18 @@ type Options struct {
 	Several bool // by several gateways, which share their state in memory
 	Guest   bool // for a moment, next to a running gateway if the store allows it; a missing file is not created
 	Create  bool // with Guest, a missing file is created
+	// Observe, if set, is called at the beginning of each access, a "read" or a "write", and done at its end.
+	Observe func(kind string) (done func())
 }
 
 // Open opens the store at address: sqlite: and a path, or the URL of a PostgreSQL database. It fails for other
 // addresses, if another process uses the file, and if the tables are of a newer program.
 func Open(ctx context.Context, address string, o Options) (Store, error) {
 	if isPostgres(address) {
-		return orNil(postgres.Open(ctx, address, postgres.Options{Several: o.Several, Guest: o.Guest}))
+		return orNil(postgres.Open(ctx, address, postgres.Options{Several: o.Several, Guest: o.Guest, Observe: o.Observe}))
 	}
 	if path := Path(address); path != "" {
-		return orNil(sqlite.Open(ctx, path, sqlite.Options{Existing: o.Guest && !o.Create}))
+		return orNil(sqlite.Open(ctx, path, sqlite.Options{Existing: o.Guest && !o.Create, Observe: o.Observe}))
 	}
 	return nil, errors.New("the store is not supported; use sqlite:PATH or postgres://HOST/DATABASE")
 }

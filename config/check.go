@@ -46,6 +46,7 @@ func (d checker) check(c *Config) {
 	d.checkAdmin(c.Admin.OIDC)
 	d.checkSchedules(c)
 	d.checkHooks(c.Hooks)
+	d.checkObserve(c)
 	c.Connectors.check(d.decoder)
 }
 

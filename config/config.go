@@ -100,6 +100,10 @@ type Config struct {
 	Shutdown Shutdown `yaml:"shutdown" restart:"true"`
 	// Logging.
 	Log Log `yaml:"log"`
+	// Metrics for Prometheus. See docs/monitoring.md.
+	Metrics Metrics `yaml:"metrics" restart:"true"`
+	// Traces for a collector of OpenTelemetry. See docs/monitoring.md.
+	Traces Traces `yaml:"traces" restart:"true"`
 
 	// Warnings list settings that have no effect. They are not part of the file.
 	Warnings []string `yaml:"-"`

@@ -19,6 +19,7 @@ import (
 	"parley/core/schedule"
 	"parley/core/storage"
 	"parley/core/turn"
+	"parley/internal/trace"
 )
 
 // Config contains the parts and the settings of a [Runtime]. Every field is required unless its comment says otherwise.
@@ -42,6 +43,7 @@ type Config struct {
 	Schema action.SchemaCompiler
 	// Observers are called with every event, as those of the plugins are; may be empty.
 	Observers []event.Observer
+	Trace     func(chat.RunID) trace.Span // the root span of a run; nil: no traces
 	Open      Opener
 	About     turn.Program // for /status and /model; may be empty
 	Turns     schedule.TurnPolicy

@@ -20,6 +20,7 @@ import (
 	"parley/core/chat"
 	"parley/core/event"
 	"parley/core/llm"
+	"parley/core/quota"
 	"parley/core/relay"
 	"parley/core/schedule"
 	"parley/gatewaytest"
@@ -95,7 +96,7 @@ func (w *harness) start() *process {
 	cfg := w.cfg
 	cfg.Owner = fmt.Sprintf("node %d", len(w.nodes)+1)
 	var rt *core.Runtime
-	cfg.Models = event.Models(cfg.Models, func(e event.Event) { rt.Emit(e) })
+	cfg.Models = event.Models(cfg.Models, quota.Tariffs{}, func(e event.Event) { rt.Emit(e) })
 	rt, err := core.New(cfg)
 	w.Must(err)
 	n := &process{Runtime: rt, h: w, Process: gatewaytest.Start(w.Context(), rt.Run)}

@@ -136,7 +136,7 @@ func newTurns(b *base, in *inbox) (*turn.Turns, error) {
 	asker := &turn.Asker{Composer: composer, Model: b.Models.SmallOrLarge()}
 	recaller := &turn.Recaller{Store: store, Agent: b.Agent, Access: b.Access, Pairing: in.pairing, Models: models, Asker: asker}
 	return &turn.Turns{
-		Display:  &turn.Display{Open: b.Open, Live: b.live, Hub: b.hub, Replicas: b.Bus != nil, Limit: b.Turns.Limit},
+		Display:  &turn.Display{Open: b.Open, Live: b.live, Hub: b.hub, Replicas: b.Bus != nil, Limit: b.Turns.Limit, Trace: b.Trace},
 		Journals: &turn.Journals{Store: store, Meter: b.Meter, Lease: b.lease, Claims: b.claims, Jitter: b.Jitter, Log: log},
 		Decider:  &turn.Decider{Recaller: recaller, Tools: tools, Composer: composer, Counters: b.counters, Log: log},
 		Preparer: &turn.Preparer{

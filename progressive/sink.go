@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"parley/core/answer"
@@ -125,6 +126,12 @@ func (o Op) String() string { return [...]string{"post", "edit", "delete", "typi
 // [Budget].
 type Scope string
 
+// Kind returns the kind of s, which names no chat.
+func (s Scope) Kind() string {
+	kind, _, _ := strings.Cut(string(s), "/")
+	return kind
+}
+
 // RetryAfter is a refusal with the time of the next attempt. If the platform names no scope, the gate chooses one.
 type RetryAfter struct {
 	Scope Scope // empty if the platform named none
@@ -205,6 +212,11 @@ const (
 	PriorityReply                  // a reply to a command: short, and a user waits for it
 	PriorityFinal                  // the final state of an answer
 )
+
+// String returns a name for metrics and traces.
+func (p Priority) String() string {
+	return [...]string{"typing", "stream", "status", "first", "reply", "final"}[p]
+}
 
 // headStart returns the advantage of p over stream edits.
 func (p Priority) headStart() time.Duration {

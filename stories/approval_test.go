@@ -24,6 +24,7 @@ const toolsAt = "tools.test:80"
 type toolServer struct {
 	mu   sync.Mutex
 	done []string
+	told string        // the traceparent of the last call
 	says string        // what a result says beside that; "wait" for none until the end, "slow" for none until the call is cancelled
 	over chan struct{} // the end
 }
@@ -34,12 +35,19 @@ func (s *toolServer) did() []string {
 	return slices.Clone(s.done)
 }
 
+func (s *toolServer) parent() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.told
+}
+
 func (s *toolServer) add(server *sdk.Server, name string, a *sdk.ToolAnnotations) {
 	schema := json.RawMessage(`{"type":"object","properties":{"item":{"type":"string"}}}`)
 	server.AddTool(&sdk.Tool{Name: name, Description: "It can " + name + ".", InputSchema: schema, Annotations: a},
 		func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			s.mu.Lock()
 			s.done = append(s.done, name+" "+string(r.Params.Arguments))
+			s.told, _ = r.Params.Meta["traceparent"].(string)
 			says := s.says
 			s.mu.Unlock()
 			switch says {

@@ -139,7 +139,9 @@ func (s *harness) start() {
 // openAudited opens the store, and has the cache of SQLite compared with the file.
 func (s *harness) openAudited(ctx context.Context, address string, o backends.Options) (backends.Store, error) {
 	if path := backends.Path(address); path != "" {
-		return sqlite.Open(ctx, path, sqlitetest.Audited(s.T))
+		audited := sqlitetest.Audited(s.T)
+		audited.Observe = o.Observe
+		return sqlite.Open(ctx, path, audited)
 	}
 	return backends.Open(ctx, address, o)
 }

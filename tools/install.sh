@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what the tests run beside Go: redis-server, PostgreSQL, chromium, tmux, Node.js with npm for real MCP servers, Python for an example, shells whose completions are tried, systemd-analyze, and buildah. Where it can't, it says what to install.
+# Installs what the tests run beside Go: redis-server, PostgreSQL, chromium, tmux, Node.js with npm for real MCP servers, Python for an example, shells whose completions are tried, promtool, systemd-analyze, and buildah. Where it can't, it says what to install.
 set -eu
 missing=
 command -v redis-server >/dev/null || missing="$missing redis-server"
@@ -10,6 +10,7 @@ command -v python3 >/dev/null || missing="$missing python3"
 command -v zsh >/dev/null || missing="$missing zsh"
 command -v fish >/dev/null || missing="$missing fish"
 command -v npm >/dev/null || missing="$missing nodejs npm"
+command -v promtool >/dev/null || missing="$missing prometheus"
 command -v systemd-analyze >/dev/null || missing="$missing systemd"
 command -v buildah >/dev/null || missing="$missing buildah"
 [ -n "$missing" ] || exit 0

@@ -51,6 +51,8 @@ type Options struct {
 	// Connections is the maximum number of pooled connections; default 10, or pool_max_conns of the address. The claim
 	// uses one more.
 	Connections int
+	// Observe, if set, is called at the beginning of each access, a "read" or a "write", and done at its end.
+	Observe func(kind string) (done func())
 
 	now func() time.Time // tests: the clock of the process; nil for time.Now
 	own bool             // tests: that clock is also the one of the database
@@ -79,12 +81,13 @@ type (
 // database is the pool of connections, and this process's state of the database.
 type database struct {
 	pool    *pgxpool.Pool
-	id      string  // see ID
-	clock   clock   // follows the clock of the database
-	turns   turns   // where the calls of this process wait for each other
-	along   along   // saved by every commit too, see budgets.go
-	trouble trouble // the last error of the database, for Ping
-	claim   *claim  // nil for a guest
+	id      string              // see ID
+	clock   clock               // follows the clock of the database
+	turns   turns               // where the calls of this process wait for each other
+	along   along               // saved by every commit too, see budgets.go
+	trouble trouble             // the last error of the database, for Ping
+	claim   *claim              // nil for a guest
+	observe func(string) func() // see [Options.Observe]
 
 	common *sqlstore.Store  // the shared methods
 	sql    *sqlstore.Shared // and what the own ones need of them
@@ -102,7 +105,10 @@ type database struct {
 // has claimed it in a way that excludes this one. [Unavailable] tells errors that can pass from those that can't. The
 // caller must call [Store.Close].
 func Open(ctx context.Context, url string, o Options) (*Store, error) {
-	db := &database{aged: map[string]string{}, turns: newTurns(), clock: clock{now: o.now, own: o.own}}
+	if o.Observe == nil {
+		o.Observe = func(string) func() { return func() {} }
+	}
+	db := &database{aged: map[string]string{}, turns: newTurns(), clock: clock{now: o.now, own: o.own}, observe: o.Observe}
 	db.common, db.sql = sqlstore.New(shared{db}, dialect)
 	if o.now == nil {
 		db.clock.now = time.Now

@@ -43,6 +43,7 @@ func (s *database) read(ctx context.Context, do func(context.Context, querier) e
 	if s.closed {
 		return ErrClosed
 	}
+	defer s.observe("read")()
 	return s.try(ctx, int(s.pool.Config().MaxConns)+1, func(ctx context.Context, c *pgxpool.Conn) error { return do(ctx, c) })
 }
 
@@ -66,6 +67,7 @@ func (s *database) write(ctx context.Context, on scope, do func(context.Context,
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	defer s.observe("write")()
 	// Calls that need the same lock wait here first, without a connection. Otherwise one busy room could take all
 	// connections of the pool, each waiting for the same lock.
 	free, err := s.turns.take(ctx, on)

@@ -18,7 +18,8 @@ const probeEvery = 250 * time.Millisecond
 // is answered.
 type circuit struct {
 	client  goredis.UniversalClient
-	tripped chan struct{} // wakes watch; room for one
+	tripped chan struct{}       // wakes watch; room for one
+	observe func(time.Duration) // see [Options.Observe]; may be nil
 
 	mu   sync.Mutex
 	away error // why calls fail at once; guarded by mu
@@ -33,7 +34,11 @@ func (c *circuit) do(ctx context.Context, call func(ctx context.Context) error) 
 	if err := c.err(); err != nil {
 		return err
 	}
+	began := time.Now()
 	err := attempt(ctx, call)
+	if c.observe != nil {
+		c.observe(time.Since(began))
+	}
 	var reply goredis.Error
 	if err != nil && !errors.As(err, &reply) && !errors.Is(ctx.Err(), context.Canceled) {
 		c.trip(err)

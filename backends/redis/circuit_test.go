@@ -253,3 +253,15 @@ func (p *pretended) works(calls map[string]func() error) {
 		}
 	}
 }
+
+// Each command is reported with its duration, also one that fails.
+func TestCommandsAreReported(t *testing.T) {
+	var took []time.Duration
+	c := newCircuit(nil)
+	c.observe = func(d time.Duration) { took = append(took, d) }
+	_ = c.do(t.Context(), func(context.Context) error { return nil })
+	_ = c.do(t.Context(), func(context.Context) error { time.Sleep(time.Millisecond); return io.EOF })
+	if len(took) != 2 || took[1] < time.Millisecond {
+		t.Errorf("reported were %v", took)
+	}
+}

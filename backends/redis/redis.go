@@ -45,6 +45,8 @@ type Options struct {
 	TTL time.Duration
 	// Log receives events when Redis becomes unreachable or reachable; nil disables logging.
 	Log *slog.Logger
+	// Observe, if set, is called after each command with its duration.
+	Observe func(took time.Duration)
 
 	check time.Duration // tests: how often claims are checked against Redis; 0 for checkEvery
 }
@@ -142,6 +144,7 @@ func Open(url string, o Options) (*Backend, error) {
 	}
 	at := layout{o.prefix(), o.TTL}
 	breaker := newCircuit(client)
+	breaker.observe = o.Observe
 	tracker := newTracker(breaker, at, o.Log)
 	if o.check > 0 {
 		tracker.every = o.check

@@ -54,6 +54,8 @@ type Options struct {
 	Trace func(statement string)
 	// Audit, if set, is called if the cache holds something else than the file. Then everything is read although it is cached. Tests set it.
 	Audit func(error)
+	// Observe, if set, is called at the beginning of each access, a "read" or a "write", and done at its end.
+	Observe func(kind string) (done func())
 	// Unrecorded means that deletions are not recorded next to the file, for a copy that is being restored.
 	Unrecorded bool
 }
@@ -93,7 +95,8 @@ type database struct {
 	readers *pool  // opened with query_only, so a read can't write by mistake
 	id      string // see [Store.ID]
 	cache   *cache
-	audit   func(error) // see [Options.Audit]
+	audit   func(error)         // see [Options.Audit]
+	observe func(string) func() // see [Options.Observe]
 
 	common *sqlstore.Store  // the shared methods
 	sql    *sqlstore.Shared // and what the own ones need of them
@@ -127,7 +130,10 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
 	}
-	db := &database{lock: held, cache: newCache(), audit: o.Audit, expired: []byte{}, aged: map[string]int64{}}
+	if o.Observe == nil {
+		o.Observe = func(string) func() { return func() {} }
+	}
+	db := &database{lock: held, cache: newCache(), audit: o.Audit, observe: o.Observe, expired: []byte{}, aged: map[string]int64{}}
 	if !o.Unrecorded {
 		db.tombstones = tombstones{path: path + tombstoneEnding, most: mostTombstones}
 	}
@@ -216,6 +222,7 @@ func (s *database) read(ctx context.Context, do func(*conn) error) error {
 	if s.closed {
 		return ErrClosed
 	}
+	defer s.observe("read")()
 	return s.readers.do(ctx, do)
 }
 
@@ -233,6 +240,7 @@ func (s *database) commit(ctx context.Context, j *job) error {
 	if s.closed {
 		return ErrClosed
 	}
+	defer s.observe("write")()
 	return s.writes.run(ctx, j)
 }
 

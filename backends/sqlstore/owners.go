@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"time"
 
 	"parley/backends/record"
 	"parley/core/answer"
@@ -70,9 +71,10 @@ func (s *journal) Replicas(ctx context.Context) (fleet chat.Fleet, err error) {
 			return err
 		}
 		err = c.QueryRow(ctx, `
-			SELECT count(*), coalesce(min(r.opened), 0) FROM runs r LEFT JOIN owners o ON o.id = r.owner
-			WHERE r.status = '' AND NOT r.parked AND (r.epoch = 0 OR coalesce(o.alive_until <= $1, TRUE))`, now).
-			Scan(&fleet.Waiting, record.TimeInto(&fleet.Oldest))
+			SELECT count(*), coalesce(min(r.opened), 0), (SELECT count(*) FROM approvals WHERE decision = 'pending' AND expires > $2)
+			FROM runs r LEFT JOIN owners o ON o.id = r.owner
+			WHERE r.status = '' AND NOT r.parked AND (r.epoch = 0 OR coalesce(o.alive_until <= $1, TRUE))`, now, record.Nanos(time.Now())).
+			Scan(&fleet.Waiting, record.TimeInto(&fleet.Oldest), &fleet.Approvals)
 		fleet.Oldest = s.Local(fleet.Oldest)
 		return err
 	})

@@ -40,8 +40,7 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request) {
 	case acc.Refused != "":
 		fail(rw, http.StatusConflict, acc.Refused)
 	default:
-		w.streams.Add(1)
-		defer w.streams.Done()
+		defer w.reading()()
 		w.stream(rw, r, room.ID, acc, wishes{reasoning: c.Reasoning, details: who.details}.from(c.After))
 	}
 }

@@ -132,8 +132,7 @@ func (c clients) resume(rw http.ResponseWriter, r *http.Request) {
 	case acc.Run == "":
 		rw.WriteHeader(http.StatusNoContent)
 	default:
-		c.web.streams.Add(1)
-		defer c.web.streams.Done()
+		defer c.web.reading()()
 		q := r.URL.Query()
 		after := q.Get("after")
 		c.web.stream(rw, r, room.ID, acc, wishes{reasoning: q.Get("reasoning") == "true", details: readerOf(r).details}.from(&after))

@@ -139,8 +139,7 @@ func (a manageAPI) again(rw http.ResponseWriter, r *http.Request) {
 	case acc.Run == "":
 		fail(rw, http.StatusConflict, "Only the last message can be answered again. Please send it as a new one.")
 	default:
-		a.web.streams.Add(1)
-		defer a.web.streams.Done()
+		defer a.web.reading()()
 		acc.Duplicate = true // the client may have the text of the answer before
 		a.web.stream(rw, r, room.ID, acc, wishes{reasoning: body.Reasoning, details: who.details})
 	}

@@ -20,42 +20,60 @@ var tokens = regexp.MustCompile(`agents/files/[\w-]+|(?:visitor|ticket)_[\w-]{20
 // HideConversations returns a handler that passes records to h with a hash in place of each conversation id, because
 // the id gives access to the conversation, and with a hash of all of each attribute whose key ends with _hash. The hash of an id depends only on the key, so that records of one
 // conversation can still be recognized. Messages, attributes, groups and the texts of errors are searched.
-func HideConversations(h slog.Handler, key string) slog.Handler {
-	return hiding{h, []byte(key)}
+//
+// A record about a run, which has its id as run, also gets the hash of the room as room_hash, and its trace, unless trace returns "".
+func HideConversations(h slog.Handler, key string, trace func(run string) string) slog.Handler {
+	return hiding{h, []byte(key), trace}
 }
 
 // hiding is the handler that HideConversations returns.
 type hiding struct {
 	slog.Handler
-	key []byte
+	key   []byte
+	trace func(run string) string
 }
 
 // Handle implements [slog.Handler].
 func (h hiding) Handle(ctx context.Context, r slog.Record) error {
 	clean := slog.NewRecord(r.Time, r.Level, h.text(r.Message), r.PC)
+	all := make([]slog.Attr, 0, r.NumAttrs())
 	r.Attrs(func(a slog.Attr) bool {
-		clean.AddAttrs(h.attr(a))
+		all = append(all, a)
 		return true
 	})
+	clean.AddAttrs(h.attrs(all)...)
 	return h.Handler.Handle(ctx, clean)
 }
 
 // WithAttrs implements [slog.Handler].
 func (h hiding) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return hiding{h.Handler.WithAttrs(h.attrs(attrs)), h.key}
+	return hiding{h.Handler.WithAttrs(h.attrs(attrs)), h.key, h.trace}
 }
 
 // WithGroup implements [slog.Handler].
-func (h hiding) WithGroup(name string) slog.Handler { return hiding{h.Handler.WithGroup(name), h.key} }
+func (h hiding) WithGroup(name string) slog.Handler {
+	return hiding{h.Handler.WithGroup(name), h.key, h.trace}
+}
 
-// attrs is attr for several.
+// attrs is attr for several, with the attributes that follow from a run among them.
 func (h hiding) attrs(attrs []slog.Attr) []slog.Attr {
-	clean := make([]slog.Attr, len(attrs))
+	clean, run, room := make([]slog.Attr, len(attrs)), "", false
 	for i, a := range attrs {
-		clean[i] = h.attr(a)
+		if clean[i] = h.attr(a); a.Key == "run" {
+			run = a.Value.String()
+		}
+		room = room || a.Key == roomHash
+	}
+	if i := strings.LastIndexByte(run, '#'); i > 0 && !room {
+		clean = append(clean, slog.String(roomHash, h.hash(run[:i])))
+	}
+	if id := h.trace(run); run != "" && id != "" {
+		clean = append(clean, slog.String("trace", id))
 	}
 	return clean
 }
+
+const roomHash = "room_hash"
 
 // attr returns a with hidden ids, also within groups and in the texts of errors.
 func (h hiding) attr(a slog.Attr) slog.Attr {
@@ -85,8 +103,11 @@ func (h hiding) text(s string) string {
 	})
 }
 
-func (h hiding) hash(text string) string {
-	mac := hmac.New(sha256.New, h.key)
+func (h hiding) hash(text string) string { return Hash(h.key, text) }
+
+// Hash returns the hash of a room, as [HideConversations] writes it with the same key.
+func Hash(key []byte, text string) string {
+	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(text)) // never fails
 	return "~" + hex.EncodeToString(mac.Sum(nil)[:6])
 }

@@ -32,7 +32,7 @@ func TestHideConversations(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			h := HideConversations(slog.NewTextHandler(&out, nil), "key")
+			h := HideConversations(slog.NewTextHandler(&out, nil), "key", func(string) string { return "" })
 			write(slog.New(h))
 			if text := out.String(); strings.Contains(text, id) || !strings.Contains(text, hiding{key: []byte("key")}.text("web/" + id)[len("web/"):]) {
 				t.Errorf("the log says %s", text)
@@ -44,6 +44,33 @@ func TestHideConversations(t *testing.T) {
 	}
 	if s := "telegram/1/42#3, web page, 0123456789abcdef0123456789abcdef"; (hiding{}).text(s) != s {
 		t.Errorf("%q became %q", s, (hiding{}).text(s))
+	}
+}
+
+// A record about a run has the hash of its room and its trace, once, wherever the run is named.
+func TestRecordsOfRuns(t *testing.T) {
+	room, key := "web/"+newID(), []byte("key")
+	run := chat.RunID(room + "#3")
+	for name, c := range map[string]struct {
+		write func(*slog.Logger)
+		want  int
+	}{
+		"an attribute":    {func(l *slog.Logger) { l.Info("x", "run", run) }, 1},
+		"of a logger":     {func(l *slog.Logger) { l.With("run", run).Info("x") }, 1},
+		"with its room":   {func(l *slog.Logger) { l.Info("x", "run", string(run), "room_hash", room) }, 1},
+		"without a run":   {func(l *slog.Logger) { l.Info("x", "n", 1) }, 0},
+		"of another kind": {func(l *slog.Logger) { l.Info("x", "run", "other") }, 0},
+	} {
+		var out bytes.Buffer
+		c.write(slog.New(HideConversations(slog.NewTextHandler(&out, nil), string(key), func(of string) string {
+			if of == string(run) {
+				return "traced"
+			}
+			return ""
+		})))
+		if text := out.String(); strings.Count(text, "room_hash="+Hash(key, room)) != c.want || strings.Count(text, "trace=traced") != c.want || strings.Count(text, "room_hash") != c.want {
+			t.Errorf("%s: %s", name, text)
+		}
 	}
 }
 

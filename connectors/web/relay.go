@@ -22,8 +22,7 @@ type listening struct {
 // relay streams a run's answer in another format, until it ends, or waits for a choice. A run that is "" has no answer.
 // Disconnecting stops nothing.
 func (c clients) relay(rw http.ResponseWriter, r *http.Request, run chat.RunID, l *listening) {
-	c.web.streams.Add(1)
-	defer c.web.streams.Done()
+	defer c.web.reading()()
 	out := newSSE(rw, c.web.serving.Done())
 	ctx, done := readerOf(r).allowed(r.Context())
 	defer done()

@@ -75,8 +75,7 @@ func (a socketAPI) connect(rw http.ResponseWriter, r *http.Request) {
 		a.web.opts.Log.Debug("a socket did not begin", "err", err)
 		return
 	}
-	a.web.streams.Add(1)
-	defer a.web.streams.Done()
+	defer a.web.reading()()
 	ctx, cancel := context.WithCancelCause(r.Context())
 	s := &socket{web: a.web, conn: conn, r: r, ctx: ctx, pending: map[string]context.CancelFunc{}}
 	allowed, done := readerOf(r).allowed(ctx)

@@ -55,8 +55,7 @@ func (w *Web) send(rw http.ResponseWriter, r *http.Request) {
 	if acc == nil {
 		return
 	}
-	w.streams.Add(1)
-	defer w.streams.Done()
+	defer w.reading()()
 	w.stream(rw, r, acc.room, acc.Accepted, acc.wishes)
 }
 

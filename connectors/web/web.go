@@ -171,6 +171,7 @@ type kept struct {
 	serving   context.Context    // done when streams end then, with a request to reconnect
 	end       context.CancelFunc // ends serving
 	streams   *sync.WaitGroup
+	readers   atomic.Int64  // open streams
 	deleted   chan struct{} // a conversation was deleted: see [eraser]
 }
 
@@ -245,6 +246,19 @@ func (w *Web) Reload(o Options) {
 		r = newRates(o.Limits)
 	}
 	w.latest.Store(newWeb(o, w.kept, r))
+}
+
+// Readers returns the number of open streams.
+func (k *kept) Readers() int64 { return k.readers.Load() }
+
+// reading counts an open stream until done is called.
+func (k *kept) reading() (done func()) {
+	k.streams.Add(1)
+	k.readers.Add(1)
+	return func() {
+		k.readers.Add(-1)
+		k.streams.Done()
+	}
 }
 
 // Name implements connectors.Connector.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"parley/core/llm"
 )
@@ -29,7 +30,8 @@ type Answer struct {
 	reasoning strings.Builder
 	lost      bool
 	seen      seen
-	changed   Signal // of the next change
+	first     time.Time // of the first text
+	changed   Signal    // of the next change
 	ended     chan struct{}
 }
 
@@ -55,6 +57,13 @@ func (a *Answer) Apply(c Change) {
 	a.changed.Notify()
 }
 
+// FirstText returns when the first text was added; zero if there is none.
+func (a *Answer) FirstText() time.Time {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.first
+}
+
 // End applies the last change. It adds no text.
 func (a *Answer) End(o Outcome) { a.Apply(Change{Kind: Ended, Outcome: &o}) }
 
@@ -73,6 +82,9 @@ func (a *Answer) apply(c Change) {
 	a.thinking = c.Kind == Thinking || c.Kind == Reasoning
 	switch s := a.segment(c); c.Kind {
 	case Text:
+		if a.first.IsZero() {
+			a.first = time.Now()
+		}
 		a.grow(entry{end: c.End, seg: s, grown: s.text, change: Change{Kind: Text, Step: c.Step, Call: c.Call, Notice: c.Notice}}, c.Text)
 		if c.Call != "" {
 			a.history.add(c.Text)

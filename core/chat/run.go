@@ -274,6 +274,8 @@ type Fleet struct {
 	Leases   []Lease   // by their names
 	Waiting  int       // open runs that no living process has started
 	Oldest   time.Time // when the oldest of those was opened; zero if there is none
+	// Approvals is the number of approvals that users have not decided and that have not expired.
+	Approvals int
 }
 
 // Replica is one process.

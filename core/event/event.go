@@ -11,6 +11,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/quota"
+	"parley/internal/trace"
 )
 
 // Event is an event for observers such as plugins, metrics and tests. The set is closed: the types of this file.
@@ -141,63 +142,45 @@ type (
 	ModelUsed struct {
 		RunInfo
 		Purpose   string // of the model, such as [ForChat]
+		Model     string // its provider and name, such as openai/gpt-4o-mini; empty if it is not listed
 		Usage     llm.Usage
 		Estimated bool // Usage is an estimate: the provider did not report it
+		Cost      quota.USD
+		Began     time.Time
 		Took      time.Duration
+		First     time.Duration // until its first output; 0 if there was none, or the call does not stream
+		Finish    llm.FinishReason
+		Failure   llm.FailureKind // empty if it succeeded, or if the caller stopped it
+		Span      trace.Span      // of the call
 	}
 )
 
-func (MessageReceived) event() string { return "MESSAGE_RECEIVED" }
-
+func (MessageReceived) event() string      { return "MESSAGE_RECEIVED" }
 func (VoiceMessageReceived) event() string { return "VOICE_MESSAGE_RECEIVED" }
-
-func (RunStarted) event() string { return "RUN_STARTED" }
-
-func (RunEnded) event() string { return "RUN_ENDED" }
-
-func (RunTimeout) event() string { return "RUN_TIMEOUT" }
-
-func (MessageSent) event() string { return "MESSAGE_SENT" }
-
-func (MessageDeleted) event() string { return "MESSAGE_DELETED" }
-
-func (ReactionReceived) event() string { return "REACTION_RECEIVED" }
-
-func (FeedbackReceived) event() string { return "FEEDBACK_RECEIVED" }
-
-func (ChannelCleared) event() string { return "CHANNEL_CLEARED" }
-
-func (EntityJoined) event() string { return "ENTITY_JOINED" }
-
-func (EntityLeft) event() string { return "ENTITY_LEFT" }
-
-func (EntityUpdated) event() string { return "ENTITY_UPDATED" }
-
-func (WorldJoined) event() string { return "WORLD_JOINED" }
-
-func (WorldConnected) event() string { return "WORLD_CONNECTED" }
-
-func (WorldLeft) event() string { return "WORLD_LEFT" }
-
-func (RoomJoined) event() string { return "ROOM_JOINED" }
-
-func (RoomLeft) event() string { return "ROOM_LEFT" }
-
-func (ActionStarted) event() string { return "ACTION_STARTED" }
-
-func (ActionCompleted) event() string { return "ACTION_COMPLETED" }
-
-func (EvaluatorStarted) event() string { return "EVALUATOR_STARTED" }
-
-func (EvaluatorCompleted) event() string { return "EVALUATOR_COMPLETED" }
-
-func (EmbeddingRequested) event() string { return "EMBEDDING_GENERATION_REQUESTED" }
-
-func (EmbeddingCompleted) event() string { return "EMBEDDING_GENERATION_COMPLETED" }
-
-func (EmbeddingFailed) event() string { return "EMBEDDING_GENERATION_FAILED" }
-
-func (ModelUsed) event() string { return "MODEL_USED" }
+func (RunStarted) event() string           { return "RUN_STARTED" }
+func (RunEnded) event() string             { return "RUN_ENDED" }
+func (RunTimeout) event() string           { return "RUN_TIMEOUT" }
+func (MessageSent) event() string          { return "MESSAGE_SENT" }
+func (MessageDeleted) event() string       { return "MESSAGE_DELETED" }
+func (ReactionReceived) event() string     { return "REACTION_RECEIVED" }
+func (FeedbackReceived) event() string     { return "FEEDBACK_RECEIVED" }
+func (ChannelCleared) event() string       { return "CHANNEL_CLEARED" }
+func (EntityJoined) event() string         { return "ENTITY_JOINED" }
+func (EntityLeft) event() string           { return "ENTITY_LEFT" }
+func (EntityUpdated) event() string        { return "ENTITY_UPDATED" }
+func (WorldJoined) event() string          { return "WORLD_JOINED" }
+func (WorldConnected) event() string       { return "WORLD_CONNECTED" }
+func (WorldLeft) event() string            { return "WORLD_LEFT" }
+func (RoomJoined) event() string           { return "ROOM_JOINED" }
+func (RoomLeft) event() string             { return "ROOM_LEFT" }
+func (ActionStarted) event() string        { return "ACTION_STARTED" }
+func (ActionCompleted) event() string      { return "ACTION_COMPLETED" }
+func (EvaluatorStarted) event() string     { return "EVALUATOR_STARTED" }
+func (EvaluatorCompleted) event() string   { return "EVALUATOR_COMPLETED" }
+func (EmbeddingRequested) event() string   { return "EMBEDDING_GENERATION_REQUESTED" }
+func (EmbeddingCompleted) event() string   { return "EMBEDDING_GENERATION_COMPLETED" }
+func (EmbeddingFailed) event() string      { return "EMBEDDING_GENERATION_FAILED" }
+func (ModelUsed) event() string            { return "MODEL_USED" }
 
 // Received returns the event for m.
 func Received(m chat.Message, acc chat.Accepted) Event {
@@ -215,6 +198,7 @@ type RunInfo struct {
 	Entity  chat.EntityID // the author of that message; empty if the store did not respond in time
 	Start   time.Time     // when this process started it
 	Source  string        // the connector's name
+	Trace   trace.Span    // of the whole run; zero if its trace is not recorded
 }
 
 // ActionInfo identifies the call of an event.
@@ -223,6 +207,7 @@ type ActionInfo struct {
 	Call       string          // its id, as in the answer's tool blocks
 	Action     string          // the canonical name
 	Parameters json.RawMessage // do not modify
+	Span       trace.Span      // of the call
 }
 
 // RunEnd describes the end of a run.
@@ -230,8 +215,15 @@ type RunEnd struct {
 	End      time.Time
 	Duration time.Duration // since Start
 	Status   answer.Status
-	Err      string    // the user-visible error; the log has the cause
-	Cost     quota.USD // of the calls of models that this process made for it; later ones, such as of evaluators, are not in it
+	Failure  llm.FailureKind // empty unless it failed
+	Err      string          // the user-visible error; the log has the cause
+	// Asked is when the user sent the message, by the clock of the platform; Opened is when the run was accepted. Both can be
+	// before Start for long.
+	Asked, Opened time.Time
+	// FirstText is when users could first see a text of the answer: in a message of the platform, or else in the stream. It is zero if
+	// there was none, or if an earlier process showed it.
+	FirstText time.Time
+	Cost      quota.USD // of the calls of models that this process made for it; later ones, such as of evaluators, are not in it
 }
 
 // An Observer receives events. Each has its own goroutine and queue: a slow observer misses events, one that panics
@@ -292,10 +284,7 @@ type (
 	}
 )
 
-func (MessageAdded) answerEvent() {}
-
-func (ContentUpdated) answerEvent() {}
-
-func (ToolUpdated) answerEvent() {}
-
+func (MessageAdded) answerEvent()    {}
+func (ContentUpdated) answerEvent()  {}
+func (ToolUpdated) answerEvent()     {}
 func (MessagesChanged) answerEvent() {}

@@ -2,12 +2,16 @@ package event
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"slices"
 	"time"
 
 	"parley/core/llm"
+	"parley/core/quota"
 	"parley/core/text"
+	"parley/internal/sound"
+	"parley/internal/trace"
 )
 
 // The purposes of models, as [ModelUsed] names them. A purpose without a model of its own uses that of [ForChat].
@@ -22,56 +26,79 @@ const (
 
 type runKey struct{}
 
-// WithRun returns a context that assigns calls of models to a run.
+// WithRun returns a context that assigns calls of models, and of programs that take part in its trace, to a run.
 func WithRun(ctx context.Context, run RunInfo) context.Context {
-	return context.WithValue(ctx, runKey{}, run)
+	return trace.With(context.WithValue(ctx, runKey{}, run), run.Trace)
 }
 
-// Models returns models whose calls emit [ModelUsed]. emit must be safe for concurrent use.
-func Models(of llm.Models, emit func(Event)) llm.Models {
-	calls := func(purpose string) call { return call{emit, purpose} }
-	wrap := func(m llm.Model, purpose string) llm.Model {
+// Models returns models whose calls emit [ModelUsed], with their names and prices in t. emit must be safe for concurrent use.
+func Models(of llm.Models, t quota.Tariffs, emit func(Event)) llm.Models {
+	wrap := func(m llm.Model, purpose string, t quota.Tariff) llm.Model {
 		if m == nil {
 			return nil
 		}
-		return observedModel{m, calls(purpose)}
+		return observedModel{m, observed{emit, purpose, t}}
 	}
-	of.Large, of.Small, of.Vision = wrap(of.Large, ForChat), wrap(of.Small, ForShort), wrap(of.Vision, ForVision)
+	first := t.Chat[of.Answering()[0].Name]
+	of.Large, of.Small, of.Vision = wrap(of.Large, ForChat, first), wrap(of.Small, ForShort, t.Small), wrap(of.Vision, ForVision, t.Vision)
 	of.Chat = slices.Clone(of.Chat)
 	for i, named := range of.Chat {
-		of.Chat[i].Model = wrap(named.Model, ForChat)
+		of.Chat[i].Model = wrap(named.Model, ForChat, t.Chat[named.Name])
 	}
 	if of.Transcriber != nil {
-		of.Transcriber = observedTranscriber{of.Transcriber, calls(ForTranscription)}
+		of.Transcriber = observedTranscriber{of.Transcriber, observed{emit, ForTranscription, t.Transcription}}
 	}
 	if of.ImageGenerator != nil {
-		of.ImageGenerator = observedImageGenerator{of.ImageGenerator, calls(ForImages)}
+		of.ImageGenerator = observedImageGenerator{of.ImageGenerator, observed{emit, ForImages, t.Image}}
 	}
 	if of.Embedder != nil {
-		of.Embedder = observedEmbedder{of.Embedder, calls(ForEmbedding)}
+		of.Embedder = observedEmbedder{of.Embedder, observed{emit, ForEmbedding, t.Embedding}}
 	}
 	return of
 }
 
-// call emits the event of one call of a model, also after an error.
-type call struct {
+// observed emits the events of the calls of a model.
+type observed struct {
 	emit    func(Event)
 	purpose string
+	tariff  quota.Tariff
 }
 
-// ended emits the event of a call that began at a time. Without a reported usage, it was estimated.
-func (c call) ended(ctx context.Context, began time.Time, reported *llm.Usage, estimated llm.Usage) {
+// begin begins a call.
+func (o observed) begin(ctx context.Context) *call {
 	run, _ := ctx.Value(runKey{}).(RunInfo)
-	e := ModelUsed{RunInfo: run, Purpose: c.purpose, Usage: estimated, Estimated: reported == nil, Took: time.Since(began)}
-	if reported != nil {
-		e.Usage = *reported
+	now := time.Now()
+	return &call{observed: o, used: ModelUsed{RunInfo: run, Purpose: o.purpose, Model: o.tariff.Name, Estimated: true, Began: now, Span: run.Trace.At(o.purpose, now)}}
+}
+
+// call is one call of a model.
+type call struct {
+	observed
+	used ModelUsed
+}
+
+// end emits the event of the call, which ended with err. extra is its cost besides tokens. Calls that the provider does not bill cost
+// nothing.
+func (c *call) end(ctx context.Context, err error, extra quota.USD) {
+	c.used.Took = time.Since(c.used.Began)
+	var f *llm.Failure
+	switch {
+	case errors.As(err, &f):
+		c.used.Failure = f.Kind
+	case errors.Is(err, llm.ErrStalled), errors.Is(context.Cause(ctx), llm.ErrStalled):
+		c.used.Failure = llm.GenerationTimeout
+	case err != nil && ctx.Err() == nil:
+		c.used.Failure = llm.ProviderIssue
 	}
-	c.emit(e)
+	if !c.used.Failure.Unpaid() {
+		c.used.Cost = c.tariff.Price.Of(c.used.Usage) + extra
+	}
+	c.emit(c.used)
 }
 
 type observedModel struct {
 	llm.Model
-	call call
+	observed observed
 }
 
 // MaxTokens implements [llm.Bounded].
@@ -86,18 +113,20 @@ func (m observedModel) MaxTokens() int {
 // none.
 func (m observedModel) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
-		began, written := time.Now(), 0
-		var reported *llm.Usage
+		call, written := m.observed.begin(ctx), 0
+		var failed error
 		defer func() {
-			m.call.ended(ctx, began, reported, llm.Usage{Prompt: llm.EstimateTokens(req), Completion: (written + bytesPerToken - 1) / bytesPerToken})
+			if call.used.Estimated {
+				call.used.Usage = llm.Usage{Prompt: llm.EstimateTokens(req), Completion: (written + bytesPerToken - 1) / bytesPerToken}
+			}
+			call.end(ctx, failed, 0)
 		}()
-		for c, err := range m.Model.Generate(ctx, req) {
+		for c, err := range m.Model.Generate(trace.With(ctx, call.used.Span), req) {
+			failed = err
+			call.read(c)
 			written += len(c.Text) + len(c.Reasoning)
 			if c.Call != nil {
 				written += len(c.Call.Name) + len(c.Call.Parameters)
-			}
-			if c.Usage != nil && c.Usage.Plausible() {
-				reported = c.Usage
 			}
 			if !yield(c, err) {
 				return
@@ -106,40 +135,67 @@ func (m observedModel) Generate(ctx context.Context, req llm.Request) iter.Seq2[
 	}
 }
 
+// read notes a chunk.
+func (c *call) read(chunk llm.Chunk) {
+	if c.used.First == 0 && (chunk.Text != "" || chunk.Reasoning != "" || chunk.Call != nil || chunk.Alive) {
+		c.used.First = max(time.Since(c.used.Began), 1)
+	}
+	if chunk.Finish != "" {
+		c.used.Finish = chunk.Finish
+	}
+	if chunk.Usage != nil && chunk.Usage.Plausible() {
+		c.used.Usage, c.used.Estimated = *chunk.Usage, false
+	}
+}
+
 const bytesPerToken = 4 // of an answer without a reported usage
 
 type observedTranscriber struct {
 	llm.Transcriber
-	call call
+	observed observed
 }
 
 // Transcribe implements [llm.Transcriber].
-func (t observedTranscriber) Transcribe(ctx context.Context, name, mime string, sound []byte) (said string, err error) {
-	began := time.Now()
-	defer func() { t.call.ended(ctx, began, nil, llm.Usage{Completion: text.Tokens(said)}) }()
-	return t.Transcriber.Transcribe(ctx, name, mime, sound)
+func (t observedTranscriber) Transcribe(ctx context.Context, name, mime string, data []byte) (said string, err error) {
+	call := t.observed.begin(ctx)
+	defer func() {
+		length, _ := sound.Length(data) // the meter refuses sound of unknown length if it is paid
+		call.used.Usage = llm.Usage{Completion: text.Tokens(said)}
+		call.end(ctx, err, t.observed.tariff.Price.Sound(length))
+	}()
+	return t.Transcriber.Transcribe(ctx, name, mime, data)
 }
 
 type observedImageGenerator struct {
 	llm.ImageGenerator
-	call call
+	observed observed
 }
 
 // GenerateImage implements [llm.ImageGenerator].
-func (g observedImageGenerator) GenerateImage(ctx context.Context, prompt string) (llm.File, error) {
-	began := time.Now()
-	defer func() { g.call.ended(ctx, began, nil, llm.Usage{Prompt: text.Tokens(prompt)}) }()
+func (g observedImageGenerator) GenerateImage(ctx context.Context, prompt string) (f llm.File, err error) {
+	call := g.observed.begin(ctx)
+	call.used.Usage = llm.Usage{Prompt: text.Tokens(prompt)}
+	defer func() { call.end(ctx, err, g.observed.tariff.Price.Image) }()
 	return g.ImageGenerator.GenerateImage(ctx, prompt)
 }
 
 type observedEmbedder struct {
 	llm.Embedder
-	call call
+	observed observed
 }
 
 // Embed implements [llm.Embedder].
-func (e observedEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
-	began := time.Now()
-	defer func() { e.call.ended(ctx, began, nil, llm.Usage{Prompt: text.Tokens(texts...)}) }()
+func (e observedEmbedder) Embed(ctx context.Context, texts []string) (vectors [][]float32, err error) {
+	call := e.observed.begin(ctx)
+	call.used.Usage = llm.Usage{Prompt: text.Tokens(texts...)}
+	call.emit(EmbeddingRequested{Texts: len(texts)})
+	defer func() {
+		call.end(ctx, err, 0)
+		if err != nil {
+			call.emit(EmbeddingFailed{Texts: len(texts), Duration: call.used.Took, Err: err.Error()})
+		} else {
+			call.emit(EmbeddingCompleted{Texts: len(texts), Duration: call.used.Took})
+		}
+	}()
 	return e.Embedder.Embed(ctx, texts)
 }

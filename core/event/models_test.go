@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"testing"
 
 	"parley/core/event"
 	"parley/core/llm"
+	"parley/core/quota"
 )
 
 // fakeModels is a model of every kind. Its stream fails after its first words.
@@ -34,9 +36,20 @@ func (fakeModels) Embed(context.Context, []string) ([][]float32, error) {
 // Every call of every kind of model emits one event, with its purpose and its run, also if it fails or is cut off.
 func TestModelUsed(t *testing.T) {
 	ctx, f := event.WithRun(t.Context(), event.RunInfo{Run: "r"}), fakeModels{}
+	named := func(name string) quota.Tariff {
+		return quota.Tariff{Name: name, Price: quota.Price{Rates: quota.Rates{Input: 1e6, Output: 1e6}, Image: quota.Dollar}}
+	}
+	tariffs := quota.Tariffs{
+		Chat: map[string]quota.Tariff{"a": named("p/chat")}, Small: named("p/small"), Vision: named("p/vision"), Transcription: named("p/transcription"), Image: named("p/image"),
+		Embedding: named("p/embedding"),
+	}
 	var got []event.ModelUsed
 	m := event.Models(llm.Models{Large: f, Small: f, Vision: f, Transcriber: f, ImageGenerator: f, Embedder: f, Chat: []llm.Named{{Name: "a", Model: f}}},
-		func(e event.Event) { got = append(got, e.(event.ModelUsed)) })
+		tariffs, func(e event.Event) {
+			if used, ok := e.(event.ModelUsed); ok {
+				got = append(got, used)
+			}
+		})
 	all := func(m llm.Model) func() {
 		return func() {
 			for range m.Generate(ctx, llm.Request{System: "Be brief."}) { //nolint:revive // it is read to its end
@@ -70,11 +83,22 @@ func TestModelUsed(t *testing.T) {
 		if u := got[0]; u.Estimated != (c.usage == llm.Usage{}) || !u.Estimated && u.Usage != c.usage || u.Estimated && u.Usage.Prompt+u.Usage.Completion == 0 {
 			t.Errorf("%s: the usage is %+v", c.purpose, u)
 		}
+		u := got[0]
+		if u.Model != "p/"+c.purpose {
+			t.Errorf("%s: the model is %q", c.purpose, u.Model)
+		}
+		if failed, image := c.purpose == event.ForImages || !u.Estimated, c.purpose == event.ForImages; (u.Failure == llm.ProviderIssue) != failed ||
+			u.Cost != quota.Rate(1e6).Of(u.Usage.Prompt)+quota.Rate(1e6).Of(u.Usage.Completion) && !image || image && u.Cost <= quota.Dollar {
+			t.Errorf("%s: the failure is %q, and the cost %v", c.purpose, u.Failure, u.Cost)
+		}
+		if streams := slices.Contains([]string{event.ForChat, event.ForShort, event.ForVision}, c.purpose); streams != (u.First > 0) {
+			t.Errorf("%s: the first output came after %v", c.purpose, u.First)
+		}
 	}
 	if b, ok := m.Small.(llm.Bounded); !ok || b.MaxTokens() != 5 {
 		t.Error("the observed model has lost its MaxTokens; want 5")
 	}
-	none := event.Models(llm.Models{Large: f}, func(event.Event) {})
+	none := event.Models(llm.Models{Large: f}, quota.Tariffs{}, func(event.Event) {})
 	if none.Small != nil || none.Vision != nil || none.Transcriber != nil || none.ImageGenerator != nil || none.Embedder != nil {
 		t.Errorf("models that are not there become some: %+v", none)
 	}

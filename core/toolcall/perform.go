@@ -14,6 +14,7 @@ import (
 	"parley/core/llm"
 	"parley/core/text"
 	"parley/internal/contain"
+	"parley/internal/trace"
 )
 
 const (
@@ -27,6 +28,8 @@ var errSlow = errors.New("the action took too long")
 // ctx: a stop is no failure of the action. It fails with the error of the action.
 func (tc *Calls) perform(ctx context.Context, t *action.Tool, c llm.ToolCall, params json.RawMessage) (action.Result, error) {
 	info, start := event.ActionInfo{RunInfo: tc.Info, Call: c.ID, Action: t.Def.Name, Parameters: params}, time.Now()
+	info.Span = tc.Info.Trace.At(c.ID, start)
+	ctx = trace.With(ctx, info.Span)
 	tc.Emit(event.ActionStarted{ActionInfo: info})
 	r, err := tc.do(ctx, t, tc.call(ctx, c, params))
 	end := event.ActionCompleted{ActionInfo: info, Duration: time.Since(start), Status: answer.Completed, Result: event.ActionOutput(r)}

@@ -278,7 +278,7 @@ func (x *execution) finish(v chat.Verdict) error {
 	if out.ID != "" {
 		x.Display.Hub.Emit(event.MessageSent{RunInfo: x.at.info, Message: out})
 	}
-	x.Display.Hub.Emit(ended(x.at.info, v.Outcome, quota.CostOf(x.at.life)))
+	x.Display.Hub.Emit(x.ended(v.Outcome))
 	x.out = out
 	x.at.answer.End(v.Outcome)
 	x.log(v)

@@ -49,6 +49,7 @@ type journal struct {
 	gap    int          // the last gap of the lease that did not cost this process the run
 	posted bool         // there is, or may be, a message in sight
 	shown  []chat.Shown // the messages that are journaled, by part
+	seen   time.Time    // when the first message was in sight, if this process posted it
 }
 
 func (js *Journals) open(at *attempt, gap int) *journal {
@@ -130,7 +131,9 @@ func (j *journal) noteShown(s chat.Shown) error {
 		return err
 	}
 	j.mu.Lock()
-	j.posted, j.shown = true, shown
+	if j.posted, j.shown = true, shown; j.seen.IsZero() && s.ID != "" && len(j.at.run.Shown) == 0 {
+		j.seen = time.Now()
+	}
 	j.mu.Unlock()
 	return j.holds() // the process may have paused since the journal was written
 }
@@ -160,6 +163,16 @@ func (j *journal) visible() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.posted
+}
+
+// firstText returns when users could first see a text of the answer; zero if there was none, or if an earlier process showed it.
+func (j *journal) firstText() time.Time {
+	if !j.at.posts {
+		return j.at.answer.FirstText()
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.seen
 }
 
 // noteText journals the text so far every few seconds, until the returned function is called, which waits for the last

@@ -15,6 +15,7 @@ import (
 	"parley/core/relay"
 	"parley/core/schedule"
 	"parley/core/toolcall"
+	"parley/internal/trace"
 )
 
 // Display shows answers, and notifies observers of runs. Its fields are set before use. It is safe for concurrent use.
@@ -22,8 +23,9 @@ type Display struct {
 	Open     Opener
 	Live     *relay.Registry
 	Hub      *event.Hub
-	Replicas bool          // users can watch the answer at other replicas
-	Limit    time.Duration // of a turn
+	Replicas bool                        // users can watch the answer at other replicas
+	Limit    time.Duration               // of a turn
+	Trace    func(chat.RunID) trace.Span // nil: no traces
 }
 
 // Turns executes runs. Its fields are set before use. It is safe for concurrent use.
@@ -44,7 +46,7 @@ type Turns struct {
 // process ends with the process; life, its child, also ends with this function, so that no concurrent part of the turn
 // outlives it.
 func (ts *Turns) Execute(life context.Context, t *schedule.Turn) error {
-	run, about := &t.Run, info(t.Run)
+	run, about := &t.Run, ts.Display.info(t.Run)
 	process := event.WithRun(quota.WithSpender(life, run), about)
 	defer quota.WaitSettled(process)
 	life, done := context.WithCancel(process)
@@ -98,18 +100,24 @@ func (ts *Turns) execution(at *attempt, gap int) *execution {
 }
 
 // info returns the data of run for events.
-func info(run chat.Run) event.RunInfo {
+func (d *Display) info(run chat.Run) event.RunInfo {
 	i := event.RunInfo{Run: run.ID, Room: run.Room, Source: run.Address.Connector, Start: time.Now()}
+	if d.Trace != nil {
+		i.Trace = d.Trace(run.ID)
+	}
 	if n := len(run.Inputs); n > 0 {
 		i.Message, i.Entity = run.Inputs[n-1], run.Author
 	}
 	return i
 }
 
-// ended returns the event of a run's end.
-func ended(i event.RunInfo, o answer.Outcome, cost quota.USD) event.Event {
-	now := time.Now()
-	end := event.RunEnd{End: now, Duration: now.Sub(i.Start), Status: o.Status, Cost: cost}
+// ended returns the event of the run's end.
+func (x *execution) ended(o answer.Outcome) event.Event {
+	i, now := x.at.info, time.Now()
+	end := event.RunEnd{
+		End: now, Duration: now.Sub(i.Start), Status: o.Status, Failure: o.Failure, Cost: quota.CostOf(x.at.life),
+		Asked: x.at.turn.Message.At, Opened: x.at.run.Opened, FirstText: x.journal.firstText(),
+	}
 	if o.Failure != "" {
 		end.Err = o.Failure.Sentence()
 	}

@@ -24,6 +24,7 @@ import (
 	"parley/core/llm"
 	"parley/internal/sections"
 	"parley/internal/signature"
+	"parley/internal/trace"
 	"parley/internal/uistream"
 	"parley/models"
 	"parley/models/wire"
@@ -206,6 +207,7 @@ func (m *Model) post(ctx context.Context, j job) (*http.Response, error) {
 	if m.APIKey != "" {
 		req.Header.Set("Authorization", "Bearer "+m.APIKey)
 	}
+	trace.Tell(ctx, req.Header.Set)
 	signature.Add(req.Header, m.options.Agent.SigningKey, body)
 	return wire.Refuse(req, m.client.Do)
 }

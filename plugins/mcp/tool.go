@@ -18,6 +18,7 @@ import (
 	"parley/core/action"
 	"parley/core/llm"
 	"parley/core/text"
+	"parley/internal/trace"
 )
 
 const (
@@ -142,6 +143,7 @@ func (t *tool) Act(ctx context.Context, c *action.Call) (action.Result, error) {
 	defer end()
 	params := &sdk.CallToolParams{Name: t.name, Arguments: c.Parameters}
 	params.SetProgressToken(token)
+	trace.Tell(ctx, func(name, value string) { params.Meta[name] = value })
 	r, err := within(ctx, t.limit(), func(ctx context.Context) (*sdk.CallToolResult, error) { return s.session.CallTool(ctx, params) })
 	if err != nil {
 		return action.Result{}, t.failure(ctx, err)

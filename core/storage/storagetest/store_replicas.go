@@ -1,6 +1,7 @@
 package storagetest
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -35,6 +36,12 @@ func replicasListed(t *testing.T, s store) {
 	s.same("it has ended", s.fleet(), chat.Fleet{Replicas: []chat.Replica{second}, Waiting: 2, Oldest: waits})
 	s.start(s.openRuns("another")[0].ID, "without heartbeat")
 	s.same("a run of a process that never beat waits", s.fleet().Waiting, 2)
+	for i, a := range []chat.Approval{{Decision: chat.Pending}, {Decision: chat.Pending}, {Decision: chat.Approved}} {
+		a.ID, a.Room, a.Run, a.At, a.Expires = fmt.Sprint("approval", i), "room", held.ID, time.Now(), time.Now().Add(time.Duration(1-i)*time.Hour)
+		_, err := s.RequestApproval(s.t.Context(), a)
+		s.must(err)
+	}
+	s.same("an approval is open, another one has expired", s.fleet().Approvals, 1)
 }
 
 // fleet is what Replicas returns, with times in UTC.

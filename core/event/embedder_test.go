@@ -1,4 +1,4 @@
-package parley
+package event_test
 
 import (
 	"context"
@@ -7,7 +7,8 @@ import (
 	"testing"
 
 	"parley/core/event"
-	"parley/models/modelfake"
+	"parley/core/llm"
+	"parley/core/quota"
 )
 
 type brokenEmbedder struct{}
@@ -23,19 +24,22 @@ func TestEmbeddingEvents(t *testing.T) {
 		if failed, ok := e.(event.EmbeddingFailed); ok && (failed.Err != "down" || failed.Texts != 2) {
 			t.Errorf("the event is %+v", failed)
 		}
+		if _, ok := e.(event.ModelUsed); ok {
+			return
+		}
 		names = append(names, event.EventName(e))
 	}
-	if _, err := observed(modelfake.Concepts{"a b"}, emit).Embed(t.Context(), []string{"a"}); err != nil {
+	with := func(e llm.Embedder) llm.Embedder {
+		return event.Models(llm.Models{Embedder: e}, quota.Tariffs{}, emit).Embedder
+	}
+	if _, err := with(fakeModels{}).Embed(t.Context(), []string{"a"}); err != nil {
 		t.Error(err)
 	}
-	if _, err := observed(brokenEmbedder{}, emit).Embed(t.Context(), []string{"a", "b"}); err == nil {
+	if _, err := with(brokenEmbedder{}).Embed(t.Context(), []string{"a", "b"}); err == nil {
 		t.Error("the observed embedder returned nil; want the error of the embedder")
 	}
 	const start = "EMBEDDING_GENERATION_REQUESTED"
 	if want := []string{start, "EMBEDDING_GENERATION_COMPLETED", start, "EMBEDDING_GENERATION_FAILED"}; !slices.Equal(names, want) {
 		t.Errorf("the events are %q; want %q", names, want)
-	}
-	if observed(nil, emit) != nil {
-		t.Error("observed(nil) is not nil; want nil")
 	}
 }

@@ -1,0 +1,49 @@
+package config
+
+import (
+	"net/netip"
+
+	"parley/internal/sections"
+)
+
+// Metrics are served to Prometheus.
+type Metrics struct {
+	// The host and port where Prometheus reads /metrics, such as 127.0.0.1:9464. Other addresses than 127.0.0.1 need clients. Empty = off.
+	Listen string `yaml:"listen"`
+	// The addresses that can read the metrics besides this machine, such as ["10.0.0.7/32"]: a proxy with TLS, or Prometheus in a
+	// private network.
+	Clients []netip.Prefix `yaml:"clients"`
+}
+
+// Traces are sent to a collector of OpenTelemetry.
+type Traces struct {
+	// The collector, which accepts OTLP over HTTP, such as http://127.0.0.1:4318. Empty = off.
+	Endpoint string `yaml:"endpoint" default:"${env:OTEL_EXPORTER_OTLP_ENDPOINT:-}"`
+	// The share of the messages that are traced, from 0 to 1.
+	Sample float64 `yaml:"sample" default:"1"`
+	// true = traces also hold texts: questions, answers, and parameters and results of tools.
+	Content bool `yaml:"content"`
+}
+
+// checkObserve checks where metrics and traces go. What is listened to beyond this machine has named clients.
+func (d checker) checkObserve(c *Config) {
+	if m := c.Metrics; m.Listen != "" {
+		local, wrong := listensLocally(m.Listen)
+		switch {
+		case wrong != nil:
+			d.reject("metrics.listen", wrong.message, wrong.hint)
+		case !local && len(m.Clients) == 0:
+			d.reject("metrics.listen", "can be reached from other machines, and has no clients",
+				`listen on 127.0.0.1, or set metrics.clients to the addresses of a proxy with TLS or of Prometheus in a private network, such as ["10.0.0.7/32"]`)
+		}
+	}
+	for _, p := range c.Metrics.Clients {
+		if p.Bits() == 0 {
+			d.reject("metrics.clients", "allows every address", "name the addresses of a proxy or of Prometheus")
+		}
+	}
+	sections.Reject(d.reject).URL("traces.endpoint", c.Traces.Endpoint)
+	if s := c.Traces.Sample; !(s >= 0 && s <= 1) {
+		d.reject("traces.sample", "is not between 0 and 1", "0.1 traces every tenth message")
+	}
+}
