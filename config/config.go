@@ -218,7 +218,7 @@ type Models struct {
 	// Whether everyone can choose among models.chat with /model, in direct messages and in the web chat, each for their own
 	// conversation: true or false. auto = only in the web chat, and only without web.public. Owners and staff can in every chat.
 	Switch *bool `yaml:"switch"`
-	// For short questions, such as whether a message in a group is meant for the agent, and for titles of web conversations. Off = the large model answers the questions.
+	// For short questions, such as whether a message in a group is meant for the agent. Off = the large model does it.
 	Small Slot `yaml:"small"`
 	// Describes images, for a large model without image input. Off = images are only mentioned by name.
 	Vision Slot `yaml:"vision"`

@@ -14,7 +14,7 @@ import (
 // pairCmd manages who can talk to the agent.
 type pairCmd struct {
 	Code   string `arg:"" optional:"" help:"The code of the user to approve."`
-	Web    bool   `help:"Print a code that makes a browser the owner's: enter it on the page /login of the web chat within five minutes."`
+	Web    bool   `help:"Print a code that makes a browser the owner's: enter it on the page /login of the web chat, or on /admin, within five minutes."`
 	List   bool   `help:"List approved and waiting users, and the owner's browsers."`
 	Remove string `placeholder:"ACCOUNT" help:"Revoke the access of a user, such as ${account}, or of a browser, as --list names it."`
 }
@@ -81,7 +81,8 @@ func pairBrowser(ctx context.Context, cfg config.Config) error {
 		page = url
 	}
 	fmt.Printf("%s\nOpen %s/login, or the page /login where your web chat is served, and enter this code within five minutes.\n"+
-		"The browser is then the owner's for 30 days. gateway pair --list shows it.\n", code, page)
+		"The browser is then the owner's for 30 days. gateway pair --list shows it.\n"+
+		"The operator's page, at /admin, takes this code too.\n", code, page)
 	return nil
 }
 

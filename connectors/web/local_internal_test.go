@@ -82,7 +82,7 @@ func TestSetupIsForThisMachine(t *testing.T) {
 	}
 }
 
-// The operator's page is for browsers on this machine, and over TLS, also behind a trusted proxy. Attempts to log in are limited.
+// SE-26: the operator's page is for browsers on this machine, and over TLS, also behind a trusted proxy. Attempts to log in are limited.
 func TestOperatorsPageNeedsTLS(t *testing.T) {
 	var seen *http.Request
 	page := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen = r })

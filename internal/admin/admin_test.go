@@ -260,7 +260,7 @@ var staffPages = []string{"/admin", "/admin/requests", "/admin/people", "/admin/
 
 var ownerPages = []string{"/admin/review", "/admin/spending", "/admin/tasks", "/admin/config", "/admin/health", "/admin/audit"}
 
-// Each page is open to those with its role only, and forms too.
+// SE-26: each page is open to those with its role only, and forms too.
 func TestRoles(t *testing.T) {
 	p := newPage(t, nil)
 	none, staff, owner := p.visitor(), p.logIn("fake/sam"), p.logIn("fake/olga")
@@ -367,7 +367,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// Other sites can't send forms, also with the cookie.
+// SE-26: other sites can't send forms, also with the cookie.
 func TestForeignForms(t *testing.T) {
 	p := newPage(t, nil)
 	owner := p.logIn("fake/olga")

@@ -1,10 +1,10 @@
 package clients_test
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"iter"
 	"log/slog"
 	"net/http"
@@ -152,8 +152,8 @@ func (o *operators) request(path, body string) *http.Response {
 	return resp
 }
 
-// ask sends a question as a visitor, and returns a function that reads the stream to its end.
-func (o *operators) ask(question string) (rest func() string) {
+// conversation opens a conversation as a visitor.
+func (o *operators) conversation() (id string) {
 	o.Helper()
 	var opened struct{ Conversation struct{ ID string } }
 	resp := o.request("/api/conversations", "{}")
@@ -161,14 +161,20 @@ func (o *operators) ask(question string) (rest func() string) {
 	if err := json.NewDecoder(resp.Body).Decode(&opened); err != nil {
 		o.Fatal(err)
 	}
-	stream := o.request("/api/conversations/"+opened.Conversation.ID+"/messages/stream", fmt.Sprintf(`{"text": %q, "clientMessageId": "m"}`, question))
-	o.Cleanup(func() { _ = stream.Body.Close() })
+	return opened.Conversation.ID
+}
+
+// ask sends a question as a visitor, and returns a function that reads the response to its end.
+func (o *operators) ask(conversation, question string) (rest func() string) {
+	o.Helper()
+	resp := o.request("/api/conversations/"+conversation+"/messages/stream", fmt.Sprintf(`{"text": %q, "clientMessageId": "m%d"}`, question, len(question)))
+	o.Cleanup(func() { _ = resp.Body.Close() })
 	return func() string {
-		var all strings.Builder
-		for lines := bufio.NewScanner(stream.Body); lines.Scan(); {
-			all.WriteString(lines.Text() + "\n")
+		all, err := io.ReadAll(resp.Body)
+		if err != nil {
+			o.Error(err)
 		}
-		return all.String()
+		return string(all)
 	}
 }
 
@@ -224,12 +230,13 @@ func (o *operators) logIn() {
 	o.wait(`document.querySelector('#live')`)
 }
 
-// Issue of the operator's page, on a phone: log in by code, stop a live answer, and edit the prompt's file. The next answer obeys, and no
+// On a phone, the operator logs in by code, stops a live answer, blocks a member, and edits the prompt's file. The next answer obeys, and no
 // stream drops.
 func TestOperatorOnAPhone(t *testing.T) {
 	o := newOperators(t)
 	o.logIn()
-	stopped, stays := o.ask("stop me"), o.ask("keep me")
+	rude := o.conversation()
+	stopped, stays := o.ask(rude, "stop me"), o.ask(o.conversation(), "keep me")
 	o.shows("stop me part 0.")
 	o.gate("stop me") <- struct{}{}
 	o.shows("stop me part 1.")
@@ -238,6 +245,12 @@ func TestOperatorOnAPhone(t *testing.T) {
 	o.shows("is being stopped")
 	if got := stopped(); !strings.Contains(got, "part 1") || strings.Contains(got, "part 2") {
 		t.Errorf("the visitor of the stopped answer has read %s", got)
+	}
+	o.open("/admin/people")
+	o.eval(fmt.Sprintf(`document.querySelector('input[value="web/%s"]').parentElement.querySelector('button').click()`, rude))
+	o.shows("are blocked")
+	if got := o.ask(rude, "blocked")(); strings.Contains(got, "part 0") {
+		t.Errorf("a blocked visitor reads %s", got)
 	}
 	edit := func(text string) {
 		o.open("/admin/config")
@@ -259,7 +272,7 @@ func TestOperatorOnAPhone(t *testing.T) {
 	if got := stays(); !strings.Contains(got, "part 3") || strings.Contains(got, "reconnect") {
 		t.Errorf("the visitor of the other answer has read %s", got)
 	}
-	next := o.ask("next")
+	next := o.ask(o.conversation(), "next")
 	for range 3 {
 		o.gate("next") <- struct{}{}
 	}
@@ -285,7 +298,7 @@ func TestOperatorsPagesAreAccessible(t *testing.T) {
 	if _, err := chromedp.Call(o.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: string(axe)}); err != nil {
 		t.Fatal(err)
 	}
-	o.ask("A question with <b>markup</b>")
+	o.ask(o.conversation(), "A question with <b>markup</b>")
 	check := func(path string) {
 		o.open(path)
 		for _, as := range []struct {

@@ -1,0 +1,123 @@
+package stories_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/config"
+	"parley/connectors/connectortest"
+	"parley/models/modelfake"
+)
+
+// operator is an owner at the operator's page.
+type operator struct {
+	*chatHarness
+	http *http.Client
+}
+
+// logIn logs Ada in with the code that the bot gives her.
+func (c *chatHarness) logIn() *operator {
+	c.Helper()
+	c.Say(connectortest.Ada, c.ada, "/admin")
+	c.waitShown(c.ada, "enter this code")
+	said := strings.Join(connectortest.BotTexts(c, c.ada), "\n")
+	code := regexp.MustCompile(`[A-Z2-7]{4}-[A-Z2-7]{4}-[A-Z2-7]{4}`).FindString(said)
+	jar, err := cookiejar.New(nil)
+	c.Must(err)
+	o := &operator{c, &http.Client{Transport: c.browser.HTTP.Transport, Jar: jar}}
+	if page := o.post("/login", "code", code); !strings.Contains(page, "Log out") {
+		c.Fatalf("with the code %q of %q the page is %s", code, said, page)
+	}
+	return o
+}
+
+func (o *operator) read(resp *http.Response, err error) string {
+	o.Helper()
+	o.Must(err)
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	o.Must(err)
+	return string(body)
+}
+
+func (o *operator) get(path string) string {
+	o.Helper()
+	return o.read(o.http.Get(o.browser.Base + "/admin" + path))
+}
+
+func (o *operator) post(path string, form ...string) string {
+	o.Helper()
+	values := url.Values{}
+	for i := 0; i < len(form); i += 2 {
+		values.Set(form[i], form[i+1])
+	}
+	return o.read(o.http.PostForm(o.browser.Base+"/admin"+path, values))
+}
+
+// id returns the id in the form of the page's first button.
+func (o *operator) id(page string) string {
+	o.Helper()
+	found := regexp.MustCompile(`name="id" value="([^"]*)"`).FindStringSubmatch(page)
+	if found == nil {
+		o.Fatalf("the page has no button: %s", page)
+	}
+	return strings.NewReplacer("&#43;", "+", "&#39;", "'", "&amp;", "&").Replace(found[1])
+}
+
+// The bot gives the owner a code. A call is approved on the page instead of in the chat: it is made once, the buttons in the chat go, and a
+// second decision changes nothing.
+func TestChatApprovalOnTheOperatorsPage(t *testing.T) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		s, w := withShop(c, func(cfg *config.Config) {
+			cfg.People.Allowed = append(cfg.People.Allowed, config.Member(c.Account(connectortest.Bob)))
+		}), c.Platform.(buttonPlatform)
+		o := c.logIn()
+		bob := c.Direct(connectortest.Bob)
+		for _, who := range []struct {
+			user connectortest.User
+			chat connectortest.Room
+			item string
+		}{{connectortest.Ada, c.ada, "tea"}, {connectortest.Bob, bob, "gold"}} {
+			c.model.Queue(modelfake.Script{modelfake.ToolCall("c", "shop__order", `{"item":"`+who.item+`"}`)}, modelfake.Script{modelfake.Text("Here is the " + who.item)})
+			c.Say(who.user, who.chat, "Order "+who.item)
+			c.waitShown(c.ada, `{"item":"`+who.item+`"}`)
+			c.Pass(time.Minute)
+			page := o.get("/requests")
+			if !strings.Contains(page, "shop/order (write)") || !strings.Contains(page, who.item) {
+				t.Errorf("the page lacks the request: %s", page)
+			}
+			id := o.id(page)
+			if said := o.post("/requests", "do", "allow", "id", id); !strings.Contains(said, "Approved.") {
+				t.Errorf("the operator reads %s", said)
+			}
+			c.Pass(time.Minute)
+			c.waitShown(who.chat, "Here is the "+who.item)
+			if got := w.Buttons(c.ada); len(got) > 0 {
+				t.Errorf("the owner has the buttons %q", got)
+			}
+			if said := o.post("/requests", "do", "deny", "id", id); !strings.Contains(said, "This request has closed.") {
+				t.Errorf("a second decision: %s", said)
+			}
+		}
+		c.wantDone(s, `order {"item":"tea"}`, `order {"item":"gold"}`)
+		if log := o.get("/audit?format=csv"); strings.Count(log, ",allow,") != 2 || !strings.Contains(log, "log in") {
+			t.Errorf("the audit log is %s", log)
+		}
+		run := o.get("/runs")
+		if !strings.Contains(run, "Order tea") {
+			t.Errorf("the answers are %s", run)
+		}
+		c.Say(connectortest.Bob, bob, "/admin")
+		c.waitShown(bob, "Only owners and staff")
+		if texts := connectortest.BotTexts(c, bob); slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(s, "code") }) {
+			t.Errorf("Bob gets a code: %q", texts)
+		}
+	})
+}
