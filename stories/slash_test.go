@@ -20,7 +20,7 @@ func TestSlashCommandTranscripts(t *testing.T) {
 		var b strings.Builder
 		for _, command := range [][]string{
 			{"ask", "question", "What is tea?"},
-			{"new"}, {"stop"}, {"retry"}, {"model"}, {"status"}, {"usage"}, {"memory"}, {"forget", "which", "1"}, {"reminders"}, {"approvals"}, {"link"}, {"unlink"}, {"block", "which", "Eve"}, {"unblock"}, {"help"},
+			{"new"}, {"stop"}, {"retry"}, {"model"}, {"status"}, {"usage"}, {"memory"}, {"forget", "which", "1"}, {"reminders"}, {"approvals"}, {"link"}, {"unlink"}, {"why"}, {"block", "which", "Eve"}, {"unblock"}, {"help"},
 		} {
 			room := connectortest.Room(w.Fake.AddChannel(w.Guild(), command[0]))
 			if id := w.Command(connectortest.Ada, room, command[0], command[1:]...); id == "" {

@@ -59,6 +59,7 @@ type cli struct {
 	Restore restoreCmd `cmd:"" help:"Replace the SQLite store by a backup."`
 	Person  personCmd  `cmd:"" help:"Export or delete everything that is stored about a person."`
 	Export  exportCmd  `cmd:"" help:"Write the conversation in a room as Markdown or JSON, or list the rooms."`
+	Show    showCmd    `cmd:"" help:"Show how an answer came about: times, model, tools, cost."`
 	Runs    runsCmd    `cmd:"" help:"List the questions that crashed the gateway, or retry one."`
 	Read    readCmd    `cmd:"" name:"read-document" hidden:"" help:"Read a file from standard input and write what it contains. For internal use."`
 

@@ -58,5 +58,23 @@ func (r *retryRunCmd) Run(ctx context.Context, c *cli) error {
 	return nil
 }
 
+// showCmd prints the receipt of an answer.
+type showCmd struct {
+	ID string `arg:"" name:"run" help:"Run ID, as in the line of the log; quote it for the shell."`
+}
+
+// Run prints what the running gateway, or else its store, knows about the run.
+func (s *showCmd) Run(ctx context.Context, c *cli) error {
+	cfg, _, err := c.load()
+	if err != nil {
+		return err
+	}
+	receipt, err := local.Receipt(ctx, cfg, s.ID)
+	if err == nil {
+		fmt.Println(receipt)
+	}
+	return err
+}
+
 // shown returns an untrusted text with everything but printable characters escaped.
 func shown(text string) string { return strings.Trim(fmt.Sprintf("%q", text), `"`) }

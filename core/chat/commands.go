@@ -19,6 +19,7 @@ const (
 	ApprovalsCommand CommandName = "approvals"
 	LinkCommand      CommandName = "link"
 	UnlinkCommand    CommandName = "unlink"
+	WhyCommand       CommandName = "why"
 	BlockCommand     CommandName = "block"
 	UnblockCommand   CommandName = "unblock"
 	HelpCommand      CommandName = "help"
@@ -55,6 +56,7 @@ func Commands() []CommandSpec {
 		{LinkCommand, "Link your account on another platform", "The code from your other account", false},
 		{UnlinkCommand, "Separate this account from your others", "", false},
 		{AdminCommand, "Get a code for the operator's page", "", true},
+		{WhyCommand, "Show how the last answer came about, or the one you reply to", "", true},
 		{BlockCommand, "For staff: never answer a user, by a reply to them or their account", "Their account or name", true},
 		{UnblockCommand, "For staff: answer a blocked user again", "Their account or name", true},
 		{HelpCommand, "Show commands", "", true},

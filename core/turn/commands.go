@@ -21,6 +21,8 @@ import (
 
 // ReplyStore contains the store methods of [Replies].
 type ReplyStore interface {
+	ReceiptStore
+	RunShowing(ctx context.Context, room chat.RoomID, topics bool, message string, turns int) (chat.Run, error)
 	Attention(ctx context.Context, room chat.RoomID) (chat.Attention, error)
 	OpenRuns(ctx context.Context, room chat.RoomID) ([]chat.Run, error)
 	Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error)
@@ -63,6 +65,7 @@ func reply(name chat.CommandName) func(*commandRun, context.Context) (string, er
 		chat.ApprovalsCommand: (*commandRun).approvals,
 		chat.LinkCommand:      (*commandRun).link,
 		chat.UnlinkCommand:    (*commandRun).link,
+		chat.WhyCommand:       (*commandRun).why,
 		chat.BlockCommand:     (*commandRun).block,
 		chat.UnblockCommand:   (*commandRun).block,
 		chat.HelpCommand:      (*commandRun).help,

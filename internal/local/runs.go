@@ -10,6 +10,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/text"
+	"parley/core/turn"
 )
 
 // mostListed is the maximum number of runs that gateway runs lists.
@@ -25,10 +26,13 @@ type SetAside struct {
 	Question string // its beginning; empty if the message was deleted
 }
 
-// runsRequest is the request of gateway runs: the run to retry, or, if empty, the list.
-type runsRequest struct{ Retry chat.RunID }
+// runsRequest is the request of gateway runs and gateway show: the run to retry or to show, or, if both are empty, the list.
+type runsRequest struct{ Retry, Show chat.RunID }
 
-type runsReply struct{ Runs []SetAside }
+type runsReply struct {
+	Runs    []SetAside
+	Receipt string
+}
 
 var runs = command[runsRequest, runsReply]{name: "runs", do: runsAt}
 
@@ -36,6 +40,16 @@ var runs = command[runsRequest, runsReply]{name: "runs", do: runsAt}
 func runsAt(ctx context.Context, store Store, rt Runtime, req runsRequest) (out runsReply, err error) {
 	if req.Retry != "" {
 		return out, retryError(req.Retry, rt.RetryRun(ctx, req.Retry))
+	}
+	if req.Show != "" {
+		if err := rt.SaveUsage(ctx); err != nil {
+			return out, err
+		}
+		out.Receipt, err = turn.Receipt(ctx, store, req.Show)
+		if errors.Is(err, chat.ErrNotFound) {
+			err = fmt.Errorf("there is no run %s; the log names the run of each answer", req.Show)
+		}
+		return out, err
 	}
 	all, err := store.SetAside(ctx, mostListed)
 	if err != nil {
@@ -73,6 +87,12 @@ func retryError(id chat.RunID, err error) error {
 func ListSetAside(ctx context.Context, cfg config.Config) ([]SetAside, error) {
 	out, err := runs.run(ctx, cfg, runsRequest{})
 	return out.Runs, err
+}
+
+// Receipt describes how an answer came about: see [turn.Receipt]. It fails if there is no such run.
+func Receipt(ctx context.Context, cfg config.Config, id string) (string, error) {
+	out, err := runs.run(ctx, cfg, runsRequest{Show: chat.RunID(id)})
+	return out.Receipt, err
 }
 
 // RetryRun answers a run that is set aside again: the running gateway of cfg does, or the next one. It fails if the run

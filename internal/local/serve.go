@@ -14,6 +14,7 @@ import (
 	"parley/core/access"
 	"parley/core/chat"
 	"parley/core/intake"
+	"parley/core/turn"
 	"parley/internal/settings"
 )
 
@@ -37,6 +38,7 @@ type Runtime interface {
 type Store interface {
 	intake.ApprovalStore
 	access.LinkReader
+	turn.ReceiptStore
 	RemoveUser(ctx context.Context, id chat.EntityID) error
 	Memory(ctx context.Context, id chat.MemoryID) (chat.Memory, error)
 	People(ctx context.Context) ([]chat.Person, error)
