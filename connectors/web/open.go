@@ -27,12 +27,12 @@ const (
 // bounded limits the concurrent requests of an address.
 func (w *Web) bounded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		who := caller{from: w.guard.client(r)}
-		if !w.places.take(who, 1) {
+		release := w.places.hold(caller{from: w.guard.client(r)})
+		if release == nil {
 			crowded("Too many open requests from your network. Please try again in a moment.").reply(rw)
 			return
 		}
-		defer w.places.give(who, 1)
+		defer release()
 		next.ServeHTTP(rw, r)
 	})
 }
@@ -50,10 +50,10 @@ func (d door) occupy(r *http.Request, who reader) (release func(), no *refusal) 
 	if who.id != "" && !who.owner {
 		by = caller{who: who.id}
 	}
-	if !d.web.desks.take(by, 1) {
+	if release = d.web.desks.hold(by); release == nil {
 		return nil, crowded("You have too many chats open. Please close some.")
 	}
-	return func() { d.web.desks.give(by, 1) }, nil
+	return release, nil
 }
 
 // legible refuses addresses with control characters or invalid UTF-8: no id has them, and a store may fail on them.

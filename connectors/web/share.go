@@ -26,6 +26,15 @@ func (s *share) take(who caller, n int64) bool {
 	return s.takeLocked(who, n)
 }
 
+// hold takes 1 and returns the function that gives it back, or nil if nothing was available. Streams hold it on the heap: their
+// stacks stay small.
+func (s *share) hold(who caller) (release func()) {
+	if !s.take(who, 1) {
+		return nil
+	}
+	return func() { s.give(who, 1) }
+}
+
 // takeLocked requires the lock.
 func (s *share) takeLocked(who caller, n int64) bool {
 	if s.held+n > s.all || s.by[who]+n > s.each {

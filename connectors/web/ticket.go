@@ -81,26 +81,23 @@ func (d door) ticket(rw http.ResponseWriter, r *http.Request) {
 	reply(rw, http.StatusCreated, ticketReply{visitorToken{ticketPrefix + base64.RawURLEncoding.EncodeToString(sealed), ends.UTC()}})
 }
 
-// ticketed passes the request for a socket on with the Authorization of its ticket, which is a subprotocol, because addresses are
-// logged by proxies.
-func (d door) ticketed(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == socketPath {
-			for _, name := range websocket.Subprotocols(r) {
-				if ticket, ok := strings.CutPrefix(name, ticketPrefix); ok {
-					token, no := d.redeem(r, ticket)
-					if no != nil {
-						no.reply(rw)
-						return
-					}
-					if r.Header.Del("Authorization"); token != "" {
-						r.Header.Set("Authorization", token)
-					}
-				}
-			}
+// admitTicket replaces the Authorization of a request for a socket by that of its ticket, which is a subprotocol, because addresses
+// are logged by proxies.
+func (d door) admitTicket(r *http.Request) *refusal {
+	for _, name := range websocket.Subprotocols(r) {
+		ticket, ok := strings.CutPrefix(name, ticketPrefix)
+		if !ok {
+			continue
 		}
-		next.ServeHTTP(rw, r)
-	})
+		token, no := d.redeem(r, ticket)
+		if no != nil {
+			return no
+		}
+		if r.Header.Del("Authorization"); token != "" {
+			r.Header.Set("Authorization", token)
+		}
+	}
+	return nil
 }
 
 // redeem returns the Authorization that a ticket stands for, once.

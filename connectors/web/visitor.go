@@ -46,35 +46,46 @@ func readerOf(r *http.Request) reader {
 // conversation learn from a header that this will end.
 func (d door) identified(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		who, no := d.identify(r)
-		if no == nil {
-			no = d.admit(r, who)
-		}
-		if no != nil {
-			if no.status == http.StatusUnauthorized {
-				rw.Header().Set("WWW-Authenticate", "Bearer")
-			}
-			no.reply(rw)
-			return
-		}
-		if who.id == "" && !d.web.private && strings.HasPrefix(r.URL.Path, conversationsPath) {
-			if end, err := d.web.claims.end(r.Context()); err == nil {
-				rw.Header().Set("Deprecation", "true")
-				rw.Header().Set("Sunset", end.UTC().Format(http.TimeFormat))
-			}
-		}
-		release, no := d.occupy(r, who)
+		r, release, no := d.enter(rw, r)
 		if no != nil {
 			no.reply(rw)
 			return
 		}
 		defer release()
-		next.ServeHTTP(rw, r.WithContext(context.WithValue(r.Context(), readerKey{}, who)))
+		next.ServeHTTP(rw, r)
 	})
 }
 
 // conversationsPath begins the paths of all routes about conversations.
 const conversationsPath = "/api/conversations"
+
+// enter returns the request with who makes it, if they may. The caller must call release.
+func (d door) enter(rw http.ResponseWriter, r *http.Request) (_ *http.Request, release func(), no *refusal) {
+	var who reader
+	if r.URL.Path == socketPath {
+		no = d.admitTicket(r)
+	}
+	if no == nil {
+		who, no = d.identify(r)
+	}
+	if no == nil {
+		no = d.admit(r, who)
+	}
+	if no != nil {
+		if no.status == http.StatusUnauthorized {
+			rw.Header().Set("WWW-Authenticate", "Bearer")
+		}
+		return nil, nil, no
+	}
+	if who.id == "" && !d.web.private && strings.HasPrefix(r.URL.Path, conversationsPath) {
+		if end, err := d.web.claims.end(r.Context()); err == nil {
+			rw.Header().Set("Deprecation", "true")
+			rw.Header().Set("Sunset", end.UTC().Format(http.TimeFormat))
+		}
+	}
+	release, no = d.occupy(r, who)
+	return r.WithContext(context.WithValue(r.Context(), readerKey{}, who)), release, no
+}
 
 // identify returns who makes a request: the owner, by the local token or by a session of a browser, or a visitor. A token
 // that is wrong is refused, because the sender does not want to be someone else.

@@ -333,7 +333,7 @@ func (w *Web) routes() http.Handler {
 	for _, e := range table {
 		api.HandleFunc(e.route, e.serve)
 	}
-	checked := w.guard.api(w.bounded(door{w}.ticketed(door{w}.identified(w.counted(api)))))
+	checked := w.guard.api(w.bounded(door{w}.identified(w.counted(api))))
 	mux := http.NewServeMux()
 	for _, path := range apiPaths() {
 		mux.Handle(path, checked)
