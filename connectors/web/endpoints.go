@@ -41,7 +41,7 @@ func visitorEndpoints(w *Web) []endpoint {
 		{route: "GET /api/login", serve: logins.loggedIn, about: "Reports whether the browser is the owner's", out: loginReply{}},
 		{route: "POST /api/login", serve: logins.logIn, about: "Logs the owner's browser in", in: loginRequest{}, out: loginReply{}},
 		{route: "DELETE /api/login", serve: logins.logOut, about: "Logs the browser out", out: loginReply{}},
-		{route: "POST /api/ticket", serve: d.ticket, about: "Makes a ticket for a WebSocket", out: ticketReply{}, made: true},
+		{route: "POST /api/ticket", serve: socketAPI{w}.ticket, about: "Makes a ticket for a WebSocket", out: ticketReply{}, made: true},
 		{route: "GET " + socketPath, serve: socketAPI{w}.connect, about: "Begins a WebSocket"},
 	}
 }

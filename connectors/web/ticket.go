@@ -61,7 +61,7 @@ type ticketReply struct {
 
 // ticket gives the sender a ticket for one socket: POST /api/ticket. Scripts of browsers can't set the headers of sockets. The
 // ticket is the encrypted Authorization of the request, so a socket has the same rights, and no others.
-func (d door) ticket(rw http.ResponseWriter, r *http.Request) {
+func (d socketAPI) ticket(rw http.ResponseWriter, r *http.Request) {
 	if !d.web.allow(rw, r, d.web.reads) {
 		return
 	}
@@ -83,7 +83,7 @@ func (d door) ticket(rw http.ResponseWriter, r *http.Request) {
 
 // admitTicket replaces the Authorization of a request for a socket by that of its ticket, which is a subprotocol, because addresses
 // are logged by proxies.
-func (d door) admitTicket(r *http.Request) *refusal {
+func (d socketAPI) admitTicket(r *http.Request) *refusal {
 	for _, name := range websocket.Subprotocols(r) {
 		ticket, ok := strings.CutPrefix(name, ticketPrefix)
 		if !ok {
@@ -101,19 +101,19 @@ func (d door) admitTicket(r *http.Request) *refusal {
 }
 
 // redeem returns the Authorization that a ticket stands for, once.
-func (d door) redeem(r *http.Request, ticket string) (token string, no *refusal) {
+func (d socketAPI) redeem(r *http.Request, ticket string) (token string, no *refusal) {
 	seal, err := d.web.visitors.Cipher(r.Context(), "ticket")
 	if err != nil {
 		return "", d.web.failures.refuse("redeem a ticket", err)
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(ticket)
 	if err != nil || len(raw) < seal.NonceSize() {
-		return "", d.unknown(r, identity.ErrUnknown)
+		return "", door(d).unknown(r, identity.ErrUnknown)
 	}
 	nonce := raw[:seal.NonceSize()]
 	plain, err := seal.Open(nil, nonce, raw[len(nonce):], nil)
 	if err != nil || len(plain) < 8 {
-		return "", d.unknown(r, identity.ErrUnknown)
+		return "", door(d).unknown(r, identity.ErrUnknown)
 	}
 	ends := time.UnixMilli(int64(binary.BigEndian.Uint64(plain)))
 	first, err := d.web.tickets.use(r.Context(), nonce, ends)
@@ -121,7 +121,7 @@ func (d door) redeem(r *http.Request, ticket string) (token string, no *refusal)
 	case err != nil:
 		return "", d.web.failures.refuse("redeem a ticket", err)
 	case !first || !time.Now().Before(ends):
-		return "", d.unknown(r, errTicket)
+		return "", door(d).unknown(r, errTicket)
 	}
 	return string(plain[8:]), nil
 }

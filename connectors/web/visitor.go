@@ -63,7 +63,7 @@ const conversationsPath = "/api/conversations"
 func (d door) enter(rw http.ResponseWriter, r *http.Request) (_ *http.Request, release func(), no *refusal) {
 	var who reader
 	if r.URL.Path == socketPath {
-		no = d.admitTicket(r)
+		no = socketAPI(d).admitTicket(r)
 	}
 	if no == nil {
 		who, no = d.identify(r)
