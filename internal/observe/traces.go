@@ -85,7 +85,7 @@ func (t *Traces) Observe(e event.Event) {
 		t.span(e.Trace.Child("store"), e.Trace, "store answer", kindInternal, e.Message.At, time.Now(), "", outputMessages, t.content(e.Message.Text))
 	case event.ModelUsed:
 		vendor, model, _ := strings.Cut(e.Model, "/")
-		t.span(e.Span, e.Trace, chatOperation+" "+model, kindClient, e.Began, e.Began.Add(e.Took), string(e.Failure), operation, chatOperation, provider, providers.Replace(vendor), requestModel, model,
+		t.span(e.Span, e.Trace, strings.TrimSpace(chatOperation+" "+model), kindClient, e.Began, e.Began.Add(e.Took), string(e.Failure), operation, chatOperation, provider, providers.Replace(vendor), requestModel, model,
 			inputTokens, e.Usage.Prompt, cachedTokens, e.Usage.Cached, outputTokens, e.Usage.Completion, firstChunk, e.First, finishReasons, []string{string(e.Finish)}, "parley.purpose", e.Purpose)
 	case event.ActionCompleted:
 		now, failed := time.Now(), ""
