@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"regexp"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -32,10 +33,16 @@ func Run(t *testing.T, test func(*Harness)) {
 	synctest.Test(t, func(t *testing.T) { test(New(t)) })
 }
 
+// private matches what no log may contain: ids of conversations on the web, tokens of visitors, programs, accounts and bots, and keys.
+var private = regexp.MustCompile(`(?:web/|conversations/)[0-9a-f]{32,40}|visitor_[\w-]{20,}|parley_[A-Z2-7]{20,}|eyJ[\w-]+\.[\w-]+\.[\w-]+|\bsk-[\w-]{8,}|\b\d{8,10}:[\w-]{35}\b|Bearer [\w-]{8,}`)
+
 // New returns a harness for a test on the real clock. The log is shown if the test fails.
 func New(t *testing.T) *Harness {
 	h := &Harness{T: t, Logged: &sim.Log{}}
 	t.Cleanup(func() {
+		if leak := private.FindString(h.Logged.String()); leak != "" {
+			t.Errorf("the log contains %q", leak)
+		}
 		if t.Failed() {
 			t.Logf("log:\n%s", h.Logged)
 		}
