@@ -19,7 +19,7 @@ const (
 	maxTail     = 4000                   // characters of an answer, its end
 	frameEvery  = 300 * time.Millisecond // between two events
 	listEvery   = 4                      // events for each look at the list of answers
-	aliveEvery  = 50                     // events until a line keeps an idle connection open
+	aliveEvery  = 15                     // events until the session is checked, and a line keeps an idle connection open
 )
 
 // liveRun is an answer that is being written.
@@ -41,16 +41,21 @@ func (a *Admin) live(v *visit) (shown view) {
 	return shown
 }
 
-// liveRun describes a run whose text is so far written.
+// liveRun describes a run with its text so far.
 func (a *Admin) liveRun(v *visit, r chat.Run, written string) liveRun {
+	question, author := a.question(v, r)
+	return liveRun{string(r.ID), a.roomName(v, r.Room), author, a.clock(r.Opened), outcome(r), question, tail(written)}
+}
+
+// tail returns the end of a text.
+func tail(written string) string {
 	if len(written) > 4*maxTail { // at most four bytes a character
 		written = written[len(written)-4*maxTail:]
 	}
 	if all := []rune(written); len(all) > maxTail {
 		written = "…" + string(all[len(all)-maxTail:])
 	}
-	question, author := a.question(v, r)
-	return liveRun{string(r.ID), a.roomName(v, r.Room), author, a.clock(r.Opened), outcome(r), question, text.Visible(strings.ToValidUTF8(written, ""))}
+	return text.Visible(strings.ToValidUTF8(written, ""))
 }
 
 // stop ends an answer.
@@ -97,7 +102,7 @@ func (a *Admin) events(rw http.ResponseWriter, v *visit) {
 // follower follows the live answers for one browser.
 type follower struct {
 	*Admin
-	runs    []chat.Run
+	runs    []liveRun // of the last look
 	watched map[chat.RunID]*answer.Answer
 	last    string // event
 }
@@ -111,22 +116,23 @@ func (f *follower) next(v *visit, n int) (part string, err error) {
 		part = ": alive\n\n"
 	}
 	if n%listEvery == 0 {
-		f.runs = check(f.Store.RunsSince(v.Context(), time.Time{}, true, mostLive))(v)
+		f.runs = f.live(v).Live
 	}
 	list, watched := []liveRun{}, map[chat.RunID]*answer.Answer{}
 	for _, r := range f.runs {
-		written := f.watched[r.ID]
+		id := chat.RunID(r.ID)
+		written := f.watched[id]
 		if written != nil {
 			if _, err := written.Changed(0); err != nil { // another process continues it, or it has ended
 				written = nil
 			}
 		}
 		if written == nil {
-			written, _ = f.Gateway.Watch(v.Context(), r.ID) // otherwise the next list is without it
+			written, _ = f.Gateway.Watch(v.Context(), id) // otherwise the next list is without it
 		}
 		if written != nil {
-			watched[r.ID] = written
-			list = append(list, f.liveRun(v, r, plain(written.View())))
+			r.Text, watched[id] = tail(plain(written.View())), written
+			list = append(list, r)
 		}
 	}
 	f.watched = watched
