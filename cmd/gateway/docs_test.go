@@ -58,6 +58,7 @@ var outcomes = map[string]outcome{
 	"gateway pair --remove telegram:123456789": {1, "telegram:123456789"},
 	"gateway pair --remove browser:3f2a9c1b":   {1, "no browser 3f2a9c1b is logged in"},
 	"gateway runs retry RUN":                   {1, "RUN"},
+	"gateway show RUN":                         {1, "there is no run RUN"},
 	"gateway keys revoke ID":                   {1, "there is no key ID"},
 	"gateway init":                             {1, "nothing was changed: config.yaml exists"}, // TestInitToTheFirstAnswer sets one up
 	"gateway backup":                           {1, "no file given"},
