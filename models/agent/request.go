@@ -44,6 +44,7 @@ type job struct {
 	kept      kept
 	paused    *pause // the run that it continues; nil for a new one
 	decisions []agui.Resume
+	typed     bool // the newest message of the user has decided, and not the results of calls
 	runID     string
 	old       bool // the agent refuses the version of the protocol
 }
@@ -67,6 +68,7 @@ func (m *Model) job(r llm.Request) job {
 		}
 	}
 	j.paused, j.decisions = decide(r.Messages, j.kept.Pause, j.session.User.Name)
+	j.typed = j.paused == j.kept.Pause
 	j.kept.Pause = nil
 	j.Messages = slices.DeleteFunc(slices.Clone(r.Messages), func(t llm.Message) bool { // the questions are no calls of the conversation
 		return t.Role == llm.RoleAssistant && t.Opaque.Of(owner) != nil && t.Text == "" || t.Role == llm.RoleTool && questions[t.Call]
@@ -249,7 +251,7 @@ func (m *Model) chat(j job) chatRequest {
 	}
 	if j.paused != nil { // the agent's message comes before words that answer it
 		at := len(w.Messages)
-		if at > 0 && j.typed() {
+		if at > 0 && j.typed {
 			at--
 		}
 		w.Messages = slices.Insert(w.Messages, at, j.paused.decided(j.decisions))
@@ -258,10 +260,4 @@ func (m *Model) chat(j job) chatRequest {
 		w.Message, w.Messages = &w.Messages[0], nil
 	}
 	return w
-}
-
-// typed reports whether the newest message of the user decides, and not the results of calls.
-func (j job) typed() bool {
-	n := len(j.Request.Messages)
-	return n > 0 && j.Request.Messages[n-1].Role == llm.RoleUser
 }

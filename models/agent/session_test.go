@@ -310,8 +310,12 @@ data: {"type":"finish"}
 		t.Fatalf("%+v", first)
 	}
 	ask(t, m, first.state, false, wrote("1", "Paint"), llm.Message{Role: llm.RoleAssistant, Calls: first.calls, Opaque: first.opaque}, llm.Message{Role: llm.RoleTool, Call: "c1", Text: "Red"})
-	if list, _ := s.got[1]["messages"].([]any); len(list) != 2 || !strings.Contains(string(s.raw[1]), `"output":"Red"`) {
-		t.Errorf("%s", s.raw[1])
+	list, _ := s.got[1]["messages"].([]any)
+	if len(list) != 2 || !strings.Contains(string(s.raw[1]), `"output":"Red"`) {
+		t.Fatalf("%s", s.raw[1])
+	}
+	if last := list[1].(map[string]any); last["role"] != "assistant" { // or else the route takes the user's message for a new one
+		t.Errorf("the decision comes before the message that it belongs to: %s", s.raw[1])
 	}
 }
 
