@@ -183,6 +183,10 @@ func (m *Model) run(ctx context.Context, j job, yield func(llm.Chunk) bool) (beg
 	defer res.Body.Close()
 	s := &stream{yield: yield, agent: m.options.Name, runID: j.runID, calls: map[string]*call{}, foreign: map[string]bool{}, board: board{}, kept: j.kept}
 	s.kept.Seen = j.seen()
+	if j.paused != nil && !j.typed { // the message that asked continues
+		m := j.paused.decided(j.decisions)
+		s.reply = reply{id: m.ID, parts: m.Parts}
+	}
 	return true, s.response(res)
 }
 

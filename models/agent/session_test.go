@@ -319,6 +319,39 @@ data: {"type":"finish"}
 	}
 }
 
+// A route without a memory has only the request: an answer that asks twice comes back whole, with both decisions.
+func TestAISDKAsksTwice(t *testing.T) {
+	asking := func(id string) string {
+		return `data: {"type":"text-delta","id":"t","delta":"About ` + id + `. "}` + "\n\n" +
+			`data: {"type":"tool-input-available","toolCallId":"` + id + `","toolName":"ask_user","input":{"question":"Which?","options":["Red","Blue"]}}` + "\n\n" + `data: {"type":"finish"}` + "\n\n"
+	}
+	s := answering(t, inParts, asking("c1"), asking("c2"), `data: {"type":"finish"}`+"\n\n")
+	m := opened(t, s.URL, inAISDK)
+	messages, state := []llm.Message{wrote("1", "Paint")}, []byte(nil)
+	for i, color := range []string{"Red", "Blue"} {
+		got := ask(t, m, state, i == 0, messages...)
+		if len(got.calls) != 1 {
+			t.Fatalf("%+v", got)
+		}
+		state = got.state
+		messages = append(messages, llm.Message{Role: llm.RoleAssistant, Text: "Hm.", Calls: got.calls, Opaque: got.opaque},
+			llm.Message{Role: llm.RoleTool, Call: got.calls[0].ID, Text: color})
+	}
+	ask(t, m, state, false, messages...)
+	list, _ := s.got[2]["messages"].([]any)
+	want := jsonOf(t, `{"id":"reply","role":"assistant","parts":[
+		{"type":"text","text":"About c1. "},
+		{"type":"tool-ask_user","toolCallId":"c1","state":"output-available","input":{"question":"Which?","options":["Red","Blue"]},"output":"Red"},
+		{"type":"text","text":"About c2. "},
+		{"type":"tool-ask_user","toolCallId":"c2","state":"output-available","input":{"question":"Which?","options":["Red","Blue"]},"output":"Blue"}]}`)
+	if len(list) != 2 {
+		t.Fatalf("%v", list)
+	}
+	if diff := cmp.Diff(want, list[1]); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func inAISDK(o *models.Options) { o.Agent.Protocol = models.ProtocolAISDK }
 
 // A tool that the client answers, and an approval, are questions. The next request has the agent's message with the decisions.
