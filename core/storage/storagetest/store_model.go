@@ -85,6 +85,11 @@ func (s *storeModel) Notes(context.Context, chat.RoomID, chat.NoteKind, int) ([]
 	return nil, nil
 }
 
+// NotesAbout implements [storage.RoomNotes]: there are none.
+func (s *storeModel) NotesAbout(context.Context, chat.EntityID, chat.NoteKind, bool, int) ([]chat.RoomNote, error) {
+	return nil, nil
+}
+
 // Owner implements [storage.People]: there is none.
 func (s *storeModel) Owner(context.Context) (chat.Person, error) {
 	return chat.Person{}, chat.ErrNotFound
