@@ -11,6 +11,7 @@ import (
 const (
 	cachedMemories  = "memories"
 	cachedNotes     = "room_notes"
+	cachedAbout     = "notes about" // of room_notes, by the person that they are about
 	cachedRooms     = "rooms"
 	cachedAttention = "attention"
 	cachedEntities  = "entities"
@@ -37,9 +38,10 @@ var triggers = []struct{ event, call string }{
 	{"INSERT ON memories", "changed('memories', new.room, new.kind)"},
 	{"DELETE ON memories", "changed('memories', old.room, old.kind)"},
 	{"UPDATE ON memories", "changed('memories', old.room, old.kind), changed('memories', new.room, new.kind)"},
-	{"INSERT ON room_notes", "changed('room_notes', new.room, new.kind)"},
-	{"DELETE ON room_notes", "changed('room_notes', old.room, old.kind)"},
+	{"INSERT ON room_notes", "changed('room_notes', new.room, new.kind), changed('notes about', new.about, new.kind)"},
+	{"DELETE ON room_notes", "changed('room_notes', old.room, old.kind), changed('notes about', old.about, old.kind)"},
 	{"UPDATE ON room_notes", "changed('room_notes', old.room, old.kind), changed('room_notes', new.room, new.kind)"},
+	{"UPDATE ON room_notes", "changed('notes about', old.about, old.kind), changed('notes about', new.about, new.kind)"},
 	{"INSERT ON rooms", "changed('rooms', new.id, ''), changed('attention', new.id, '')"},
 	{"DELETE ON rooms", "changed('rooms', old.id, ''), changed('attention', old.id, '')"},
 	{"UPDATE OF id, attention ON rooms", "changed('attention', old.id, ''), changed('attention', new.id, '')"},

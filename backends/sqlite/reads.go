@@ -73,12 +73,31 @@ func readHistory(ctx context.Context, db *conn, room chat.RoomID, kind chat.Memo
 
 // Notes implements [storage.RoomNotes].
 func (s *memories) Notes(ctx context.Context, room chat.RoomID, kind chat.NoteKind, limit int) ([]chat.RoomNote, error) {
+	all, err := s.notes(ctx, subject{cachedNotes, string(room), string(kind)}, limit, func(ctx context.Context, c sqlstore.Conn) ([]chat.RoomNote, error) {
+		return s.sql.ReadNotes(ctx, c, room, kind, limit)
+	})
+	return all, wrap(err, "reading the notes on %q", room)
+}
+
+// NotesAbout implements [storage.RoomNotes]. Shared notes also depend on the kind of their rooms, so they are not cached.
+func (s *memories) NotesAbout(ctx context.Context, person chat.EntityID, kind chat.NoteKind, shared bool, limit int) ([]chat.RoomNote, error) {
+	if shared {
+		return s.common.NotesAbout(ctx, person, kind, shared, limit)
+	}
+	all, err := s.notes(ctx, subject{cachedAbout, string(person), string(kind)}, limit, func(ctx context.Context, c sqlstore.Conn) ([]chat.RoomNote, error) {
+		return s.sql.ReadNotesAbout(ctx, c, person, kind, shared, limit)
+	})
+	return all, wrap(err, "reading the notes about %q", person)
+}
+
+// notes returns the newest notes of a subject, at most limit, from the cache or from read.
+func (s *memories) notes(ctx context.Context, of subject, limit int, read func(context.Context, sqlstore.Conn) ([]chat.RoomNote, error)) ([]chat.RoomNote, error) {
 	enough := func(l noteList) bool { return l.limit == limit && l.current() }
-	list, err := cached(ctx, s.database, subject{cachedNotes, string(room), string(kind)}, enough, func(ctx context.Context, db *conn) (noteList, error) {
-		all, err := s.sql.ReadNotes(ctx, (*sharedConn)(db), room, kind, limit)
+	list, err := cached(ctx, s.database, of, enough, func(ctx context.Context, db *conn) (noteList, error) {
+		all, err := read(ctx, (*sharedConn)(db))
 		return noteList{limit, all}, err
 	})
-	return list.all, wrap(err, "reading the notes on %q", room)
+	return list.all, err
 }
 
 // OpenQuestions implements [storage.Questions].

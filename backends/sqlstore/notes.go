@@ -28,13 +28,23 @@ func (s *Shared) ReadNotes(ctx context.Context, c Conn, room chat.RoomID, kind c
 }
 
 // NotesAbout implements [storage.RoomNotes].
-func (s *memories) NotesAbout(ctx context.Context, person chat.EntityID, kind chat.NoteKind, shared bool, limit int) ([]chat.RoomNote, error) {
-	all, err := list(ctx, s.Shared, record.ScanNote, `
+func (s *memories) NotesAbout(ctx context.Context, person chat.EntityID, kind chat.NoteKind, shared bool, limit int) (all []chat.RoomNote, err error) {
+	err = s.Read(ctx, func(ctx context.Context, c Conn) error {
+		all, err = s.ReadNotesAbout(ctx, c, person, kind, shared, limit)
+		return err
+	})
+	return all, s.wrap(err, "reading the notes about %q", person)
+}
+
+// ReadNotesAbout is [storage.RoomNotes.NotesAbout] over a connection.
+func (s *Shared) ReadNotesAbout(ctx context.Context, c Conn, person chat.EntityID, kind chat.NoteKind, shared bool, limit int) ([]chat.RoomNote, error) {
+	rows, err := c.Query(ctx, `
 		SELECT `+record.NoteColumns+` FROM room_notes WHERE about = $1 AND about <> '' AND kind = $2 AND (expires = 0 OR expires > $3)
 			AND (NOT $4 OR room NOT IN (SELECT id FROM rooms WHERE kind IN ($5, $6))) ORDER BY seq DESC LIMIT CAST($7 AS bigint)`,
 		person, kind, s.Present(), shared, chat.Direct, chat.API, max(limit, 0))
+	all, err := Collect(rows, err, record.ScanNote)
 	slices.Reverse(all)
-	return all, s.wrap(err, "reading the notes about %q", person)
+	return all, err
 }
 
 // SaveNote implements [storage.RoomNotes].
