@@ -189,6 +189,8 @@ func tryCommand(t *testing.T, line string) string {
 		return ""
 	case strings.Contains(line, "/releases/latest/download/install.sh | sh"): // stories/install runs it
 		return ""
+	case strings.Contains(line, `-H "$AUTH"`): // TestCurlExamples in stories/clients runs the guide's section with these
+		return ""
 	case words[0] == "go" && words[1] == "test":
 		return testsExist(words[2:])
 	case words[0] == "grep":
