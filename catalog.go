@@ -145,10 +145,10 @@ func openBackends(cfg config.Config, env Env, metrics *observe.Metrics) (backend
 // gateway still works.
 func recallOf(cfg config.Config, env Env, store storage.Store, models llm.Models) recall.Deps {
 	d := recall.Deps{Store: store, Log: env.Log}
-	if cfg.Agent.Recall != config.RecallMeaning {
+	if !cfg.Agent.Recall.ByMeaning() {
 		return d
 	}
-	d.Embedder, d.Backfill, d.Model = models.Embedder, cfg.Agent.RecallBackfill, embedding(cfg)
+	d.Embedder, d.Backfill, d.Model = models.Embedder, cfg.Agent.Recall == config.RecallAll, embedding(cfg)
 	d.Several = several(cfg)
 	if d.Embedder == nil {
 		env.Log.Warn("agent.recall: meaning needs an embedding model; recall searches by words", "set", "models.embedding.model")
@@ -195,7 +195,7 @@ func (b *pluginBuilder) addConfigured(cfg config.Config, store storage.Store, me
 		}), nil
 	})
 	asker := recall.NewAsker(models.Embedder, env.Log)
-	searched := inputs{metered, cfg.Agent.Recall, cfg.Agent.RecallBackfill, cfg.Agent.Documents, cfg.Agent.Knowledge, cfg.Agent.KnowledgeRoots, cfg.Files} // of both, because they share the asker
+	searched := inputs{metered, cfg.Agent.Recall, cfg.Agent.Documents, cfg.Agent.Knowledge, cfg.Agent.KnowledgeRoots, cfg.Files} // of both, because they share the asker
 	b.add("knowledge", searched, func() (action.Plugin, error) {
 		return knowledge.New(knowledgeOf(cfg, env, store, models, asker)), nil
 	})
@@ -234,8 +234,8 @@ func (b *pluginBuilder) addConfigured(cfg config.Config, store storage.Store, me
 	}
 	if len(cfg.MCP) > 0 {
 		xml := asksForm(cfg, env)
-		b.add(mcp.Name, inputs{cfg.MCP, cfg.Secrets, xml}, func() (action.Plugin, error) {
-			key, _ := oauth.ParseKey(cfg.Secrets.Key.Reveal()) // the configuration was checked: it is there if a server needs it
+		b.add(mcp.Name, inputs{cfg.MCP, cfg.SecretKey, xml}, func() (action.Plugin, error) {
+			key, _ := oauth.ParseKey(cfg.SecretKey.Reveal()) // the configuration was checked: it is there if a server needs it
 			return mcp.New(mcp.Options{Servers: mcpServers(cfg), Key: key, XML: xml, Reserved: commandNames(), Dial: env.Dial, Log: env.Log}), nil
 		})
 	}
@@ -325,8 +325,8 @@ func turns(cfg config.Config) schedule.TurnPolicy {
 
 // generation returns how the model is asked.
 func generation(a config.Agent) generate.Config {
-	g := generate.Config{MultiStep: a.MultiStep, MaxSteps: a.MaxSteps}
-	if a.Generation == config.GenerateXML {
+	g := generate.Config{MultiStep: a.Generation == config.GenerateSteps, MaxSteps: a.MaxSteps}
+	if a.Generation.XML() {
 		g.Mode = generate.XML
 	}
 	return g

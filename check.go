@@ -56,7 +56,7 @@ func Check(ctx context.Context, cfg config.Config, env Env, only ...string) []Fi
 		{"shared", func(ctx context.Context) (string, error) { return checkShared(ctx, cfg, env, store) }},
 		{"web", func(ctx context.Context) (string, error) { return checkWeb(ctx, cfg, env) }},
 	}
-	if len(cfg.Web.TLS.Domains) > 0 {
+	if len(cfg.Web.TLS) > 0 {
 		parts = append(parts, part{"web.tls", func(ctx context.Context) (string, error) {
 			return checkSecure(ctx, cfg, env, net.DefaultResolver.LookupHost)
 		}})
@@ -64,7 +64,7 @@ func Check(ctx context.Context, cfg config.Config, env Env, only ...string) []Fi
 	parts = append(parts, models.checks...)
 	parts = append(parts, checkPrices(cfg))
 	parts = append(parts, checkTools(cfg, env, models)...)
-	if cfg.Agent.Recall == config.RecallMeaning {
+	if cfg.Agent.Recall.ByMeaning() {
 		parts = append(parts, part{"agent.recall", with(&store, func(ctx context.Context) (string, error) { return checkRecall(ctx, cfg, models.Embedder) })})
 	}
 	links := map[string]connectors.CheckResult{}

@@ -19,7 +19,7 @@ const allByMeaning = "all messages are searched by meaning"
 const charactersPerToken = 4
 
 // checkRecall returns the number of messages that the next start embeds because the model was changed, and of earlier
-// ones that agent.recall_backfill embeds then, or would embed: the owner should know the cost before it arises. It
+// ones that agent.recall: meaning_all embeds then, or would embed: the owner should know the cost before it arises. It
 // fails if the messages can't be counted.
 func checkRecall(ctx context.Context, cfg config.Config, embedder llm.Embedder) (string, error) {
 	if embedder == nil {
@@ -49,7 +49,7 @@ func checkRecall(ctx context.Context, cfg config.Config, embedder llm.Embedder) 
 	if err != nil {
 		return "", err
 	}
-	if cfg.Agent.RecallBackfill {
+	if cfg.Agent.Recall == config.RecallAll {
 		waiting, more, messages = waiting+messages, more+characters, 0
 	}
 	var all []string
@@ -57,7 +57,7 @@ func checkRecall(ctx context.Context, cfg config.Config, embedder llm.Embedder) 
 		all = append(all, "the next start embeds "+sizeOf(waiting, more))
 	}
 	if messages > 0 {
-		all = append(all, sizeOf(messages, characters)+", are searched by words only; agent.recall_backfill embeds them")
+		all = append(all, sizeOf(messages, characters)+", are searched by words only; agent.recall: meaning_all embeds them")
 	}
 	return cmp.Or(strings.Join(all, "; "), allByMeaning), nil
 }

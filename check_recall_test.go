@@ -69,13 +69,13 @@ func TestCheckRecall(t *testing.T) {
 	says("while the gateway is running")
 	require.NoError(t, s.Close())
 	says("1 earlier messages, about 100 tokens, are searched by words only")
-	cfg.Agent.RecallBackfill = true
+	cfg.Agent.Recall = config.RecallAll
 	says("the next start embeds 1 earlier messages, about 100 tokens")
 	embedAll(t, cfg, embedding(cfg))
 	says("all messages are searched by meaning")
 	cfg.Models.Embedding.Model = "another"
 	says("the next start embeds 1 earlier messages, about 100 tokens")
-	cfg.Agent.RecallBackfill = false
+	cfg.Agent.Recall = config.RecallMeaning
 	says("the next start embeds 1 earlier messages, about 100 tokens")
 	for shared, claimed := range map[string]bool{"redis://127.0.0.1": true, "inmem:": false} {
 		for until, holds := range map[time.Time]bool{time.Now().Add(time.Minute): true, time.Now().Add(-time.Minute): false} {

@@ -205,7 +205,7 @@ func (g *Gateway) webOptions(e *edition) web.Options {
 			g.runtime.Emit(event.FeedbackReceived{Message: answer, Author: by, Rating: rating, Reason: reason})
 		},
 		Site: e.site, RequireIdentity: c.RequireIdentity, ClaimUntil: c.ClaimTime(),
-		Reasoning: c.Reasoning || !c.Public, Public: c.Public, Agent: settings.Agent(e.cfg), Answers: g.runtime, Store: g.backends.store, Origins: append(c.TLS.Origins(), c.Origins...),
+		Reasoning: e.cfg.ShowsReasoning(), Public: c.Public, Agent: settings.Agent(e.cfg), Answers: g.runtime, Store: g.backends.store, Origins: append(c.TLS.Origins(), c.Origins...),
 		Proxies: c.TrustedProxies, Limits: web.Limits(c.Limits), Ready: g.backends.ready,
 		Limited: limits(append(slices.Clone(g.limited), g.backends.limited, g.brokenText)), Log: g.env.Log,
 		Memo: g.backends.memo, Zone: e.cfg.Zone(), Blocked: g.runtime.Blocked,
@@ -257,7 +257,7 @@ func (g *Gateway) SetTemplates(texts map[string]string) error { return g.runtime
 func (g *Gateway) Templates() map[string]string { return g.runtime.Templates() }
 
 // Run serves until ctx ends. Then it stops in the order of the message flow: connectors accept no more, answers get
-// shutdown.grace to finish, and the store is closed last. Streams end at once where other gateways continue them, and
+// the time of shutdown to finish, and the store is closed last. Streams end at once where other gateways continue them, and
 // with the answers otherwise. It returns an error if a part failed that can't
 // be restarted. It can only be called once.
 func (g *Gateway) Run(ctx context.Context) error {

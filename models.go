@@ -101,10 +101,18 @@ func slotsOf(c *config.Models, m *llm.Models) []slot {
 	}
 }
 
+// thinking returns the display of reasoning. Public means full: [config.Parse] has compared it with web.public.
+func thinking(t config.Thinking) llm.Thinking {
+	if t == config.ThinkingPublic {
+		return llm.ThinkingFull
+	}
+	return llm.Thinking(t)
+}
+
 // newModels creates every configured model, except those that env replaces, without a request.
 func newModels(cfg config.Config, env Env) *models {
 	m := &models{Models: env.Models}
-	m.LargeThinking = llm.Thinking(cfg.Models.Large.Thinking)
+	m.LargeThinking = thinking(cfg.Models.Large.Thinking)
 	m.LargeVision, m.LargeAgent = cfg.Models.Large.Sees(), m.LargeAgent || cfg.LargeAgent()
 	m.chat(cfg, env)
 	used := map[config.Provider]bool{cfg.LargeProvider(): true}
@@ -193,7 +201,7 @@ func (m *models) chat(cfg config.Config, env Env) {
 		model, name := m.answering(cfg, env, "models.chat."+c.Name, options, provider, uses)
 		agent, _ := cfg.Provider(provider)
 		m.Chat = append(m.Chat, llm.Named{
-			Name: c.Name, Model: model, Label: name, Vision: sees, Thinking: llm.Thinking(c.Thinking), NoTools: c.Tools != nil && !*c.Tools, Prompt: c.PromptTokens, Fallback: c.Fallback,
+			Name: c.Name, Model: model, Label: name, Vision: sees, Thinking: thinking(c.Thinking), NoTools: c.Tools != nil && !*c.Tools, Prompt: c.PromptTokens, Fallback: c.Fallback,
 			Agent: agent.Agents, Remembers: agent.Agents || string(c.History) == providers.HistoryLast, Files: slices.Contains(c.Share, providers.ShareFiles), FileLinks: slices.Contains(c.Share, providers.ShareFileLinks),
 		})
 	}
@@ -278,7 +286,7 @@ func withVision(cfg config.Config) config.Config {
 
 // uses returns the features that an answering model is used with. path is its place in the configuration.
 func uses(cfg config.Config, path string, vision, tools bool) (u wire.Uses) {
-	if tools && cfg.Agent.Generation != config.GenerateXML {
+	if tools && !cfg.Agent.Generation.XML() {
 		u.Tools = "set " + path + ".tools: false, or choose another one"
 		if len(cfg.Models.Chat) == 0 {
 			u.Tools = "set agent.generation: xml, or choose another one"

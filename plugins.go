@@ -89,7 +89,7 @@ func asksForm(cfg config.Config, env Env) bool {
 	for _, p := range env.Plugins {
 		plugins = append(plugins, p.For(cfg.Agent.Type))
 	}
-	return cfg.Agent.Generation == config.GenerateXML || prompt.AsksForm(plugins, settings.Agent(cfg).Templates)
+	return cfg.Agent.Generation.XML() || prompt.AsksForm(plugins, settings.Agent(cfg).Templates)
 }
 
 // initPlugins calls Init of each new plugin that has one, in order. The first error ends the start of the gateway, or the reload.

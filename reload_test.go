@@ -89,9 +89,9 @@ func keys(t *testing.T, fresh func() config.Config, change func(path string, cfg
 // particular are the values of keys that need a certain form.
 var particular = map[string]any{
 	"agent.character": "c.yaml", "timezone": "Europe/Berlin", "initiative.quiet_hours": "22:00-07:00", "schedules[].cron": "0 10 * * *",
-	"schedules[].timezone": "Asia/Tokyo", "plugins.player.folder": ".", "secrets.key": "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
+	"schedules[].timezone": "Asia/Tokyo", "plugins.player.folder": ".", "secret_key": "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
 	"models.large.extra_body": `{"a":1}`, "models.chat[].extra_body": `{"a":1}`, "tools[].parameters": `{"type":"object"}`, "agent.templates.evaluation": "Judge.",
-	"web.accounts.public_key": "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=", "web.claim_until": "2030-01-02", "plugins.player.urls[]": "https://example.org/b.mp3", "providers.openai.enabled": false, "models.chat[].tools": false, "models.large.model": "n", "models.large.provider": "anthropic",
+	"web.accounts.public_key": "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=", "web.claim_until": "2030-01-02", "plugins.player.urls[]": "https://example.org/b.mp3", "models.chat[].tools": false, "models.large.model": "n", "models.large.provider": "anthropic",
 }
 
 // within returns the configuration in which a key has an effect, made from one with everything, and whether it is another one.
@@ -106,8 +106,6 @@ func within(path string, cfg config.Config) (config.Config, bool) {
 		cfg.Web.Accounts.JWKS = "https://example.org/keys"
 	case path == "web.accounts.audience":
 		cfg.Web.Accounts.Secret = "a-long-secret-of-a-site-with-accounts"
-	case path == "web.reasoning":
-		cfg.Web.Public = true
 	case strings.HasPrefix(path, "limits.") && strings.HasSuffix(path, "usd"):
 		cfg.Models = config.Models{Large: config.Model{Provider: config.ProviderDemo}}
 	case path == "schedules[].prompt":
@@ -115,7 +113,7 @@ func within(path string, cfg config.Config) (config.Config, bool) {
 	case path == "hooks[].prompt":
 		cfg.Hooks[0].Text = ""
 	case strings.HasPrefix(path, "mcp[].oauth."):
-		cfg.Secrets.Key = config.Secret(particular["secrets.key"].(string))
+		cfg.SecretKey = config.Secret(particular["secret_key"].(string))
 		cfg.MCP[0].Command, cfg.MCP[0].URL, cfg.MCP[0].OAuth.Enabled = nil, "https://example.org/mcp", true
 	default:
 		return cfg, false

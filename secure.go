@@ -21,7 +21,7 @@ var securePorts = [2]string{":443", ":80"}
 
 // secure returns the certificates of web.tls; nil without domains. It listens on the ports that they need.
 func secure(cfg config.Config, env Env) (*certificates.Certificates, error) {
-	if len(cfg.Web.TLS.Domains) == 0 {
+	if len(cfg.Web.TLS) == 0 {
 		return nil, nil
 	}
 	dir := local.Beside(cfg, ".certificates")
@@ -40,7 +40,7 @@ func secure(cfg config.Config, env Env) (*certificates.Certificates, error) {
 		listeners = append(listeners, l)
 	}
 	return certificates.New(certificates.Options{
-		Domains: cfg.Web.TLS.Domains, Dir: dir, Authority: env.Authority, Secure: listeners[0], Plain: listeners[1], Log: env.Log,
+		Domains: cfg.Web.TLS, Dir: dir, Authority: env.Authority, Secure: listeners[0], Plain: listeners[1], Log: env.Log,
 	}), nil
 }
 
@@ -74,7 +74,7 @@ func checkSecure(ctx context.Context, cfg config.Config, env Env, find lookup) (
 		return "", fmt.Errorf("find the addresses of this machine: %w", err)
 	}
 	var elsewhere []string
-	for _, domain := range cfg.Web.TLS.Domains {
+	for _, domain := range cfg.Web.TLS {
 		found, err := find(ctx, domain)
 		if err != nil {
 			return "", fmt.Errorf("find %s: %w; add a record for it that leads to this machine at your name server", domain, err)
@@ -89,5 +89,5 @@ func checkSecure(ctx context.Context, cfg config.Config, env Env, find lookup) (
 	if len(elsewhere) > 0 {
 		return "", warning(strings.Join(elsewhere, "; ") + ", which this machine does not have: fine if a router there passes the ports 80 and 443 on to it, otherwise no certificate is issued")
 	}
-	return fmt.Sprintf("%s: leads to this machine; its certificates are kept in %s", strings.Join(cfg.Web.TLS.Domains, ", "), local.Beside(cfg, ".certificates")), nil
+	return fmt.Sprintf("%s: leads to this machine; its certificates are kept in %s", strings.Join(cfg.Web.TLS, ", "), local.Beside(cfg, ".certificates")), nil
 }

@@ -32,7 +32,7 @@ func TestCheckOfDomains(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var cfg config.Config
-			cfg.Store, cfg.Web.TLS.Domains = config.DSN("sqlite:"+filepath.Join(t.TempDir(), "parley.db")), c.domains
+			cfg.Store, cfg.Web.TLS = config.DSN("sqlite:"+filepath.Join(t.TempDir(), "parley.db")), c.domains
 			text, err := checkSecure(t.Context(), cfg, Env{Listen: free}, find)
 			if err == nil && !strings.HasSuffix(text, "are kept in "+strings.TrimPrefix(cfg.Store.Reveal(), "sqlite:")+".certificates") {
 				t.Errorf("it does not name the folder: %s", text)

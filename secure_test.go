@@ -152,7 +152,7 @@ func (e events) WithGroup(string) slog.Handler            { return e }
 // public is a configuration with a domain.
 func public(t *testing.T) config.Config {
 	cfg := embedding(t)
-	cfg.Web.Public, cfg.Web.TLS.Domains = true, []string{site}
+	cfg.Web.Public, cfg.Web.TLS = true, []string{site}
 	return cfg
 }
 

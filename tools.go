@@ -37,7 +37,7 @@ func mcpServers(cfg config.Config) (all []mcp.Server) {
 	return all
 }
 
-// LoginMCP logs in to the MCP server with that name, and stores its tokens, encrypted with secrets.key, at the running
+// LoginMCP logs in to the MCP server with that name, and stores its tokens, encrypted with secret_key, at the running
 // gateway of cfg or in its store. It calls show with the address that a person opens in a browser. The login ends there with
 // a redirect to this machine; from another machine, the address of the redirect can be sent to pasted instead. It fails
 // if the server is not configured for logins, or if the login fails.
@@ -47,9 +47,9 @@ func LoginMCP(ctx context.Context, cfg config.Config, name string, show func(add
 	if i < 0 {
 		return fmt.Errorf("mcp in the configuration has no server %q with oauth.enabled", name)
 	}
-	key, err := oauth.ParseKey(cfg.Secrets.Key.Reveal())
+	key, err := oauth.ParseKey(cfg.SecretKey.Reveal())
 	if err != nil {
-		return fmt.Errorf("read secrets.key: %w", err)
+		return fmt.Errorf("read secret_key: %w", err)
 	}
 	// It listens before the login begins, because the redirect names the port.
 	browser, err := oauth.Listen(ctx)
@@ -105,7 +105,7 @@ func checkTools(cfg config.Config, env Env, models *models) (parts []part) {
 	for _, t := range webhooks(cfg) {
 		parts = append(parts, part{"tools." + t.Name, func(ctx context.Context) (string, error) { return webhook.Check(ctx, t, webhook.Dialer(env.Dial)) }})
 	}
-	if len(parts) > 0 && cfg.Agent.Generation != config.GenerateXML && len(models.takers) > 0 {
+	if len(parts) > 0 && !cfg.Agent.Generation.XML() && len(models.takers) > 0 {
 		parts = append(parts, part{"tools", func(ctx context.Context) (string, error) { return models.checkTools(ctx, found) }})
 	}
 	return parts
@@ -117,8 +117,8 @@ func checkMCP(ctx context.Context, cfg config.Config, env Env, s mcp.Server) (st
 	o := mcp.Options{Dial: env.Dial, Log: env.Log}
 	if s.OAuth != nil {
 		var err error
-		if o.Key, err = oauth.ParseKey(cfg.Secrets.Key.Reveal()); err != nil {
-			return "", nil, fmt.Errorf("read secrets.key: %w", err)
+		if o.Key, err = oauth.ParseKey(cfg.SecretKey.Reveal()); err != nil {
+			return "", nil, fmt.Errorf("read secret_key: %w", err)
 		}
 	}
 	line, specs, err := mcp.Check(ctx, s, o, local.State{Config: cfg, Prefix: pluginKey(mcp.Name, ""), Create: true})

@@ -23,10 +23,9 @@ type Agent struct {
 	// The kind of agent, such as support. Plugins can bring prompts for agents of one type. Empty = no type.
 	Type string `yaml:"type"`
 	// How the model answers: native = text and tool calls, which most models support;
-	// xml = text with tags around its parts, for models without reliable tool calls.
+	// xml = text with tags around its parts, for models without reliable tool calls;
+	// xml_steps = the same, but the model plans step by step in hidden calls before it writes the answer, which takes longer.
 	Generation Generation `yaml:"generation" default:"native"`
-	// With xml: true = the model plans step by step in hidden calls, and then writes the answer. This takes longer.
-	MultiStep bool `yaml:"multi_step"`
 	// The maximum number of model calls for one answer, from 2 to 32. Each round of actions is one call.
 	MaxSteps int `yaml:"max_steps" default:"6"`
 	// Its background, one sentence each, such as ["Parley grew up in a lighthouse."].
@@ -58,10 +57,9 @@ type Agent struct {
 	Summaries bool `yaml:"summaries" default:"true"`
 	// Earlier messages that no longer fit into the prompt, but are added to it when a question needs them: words =
 	// those that share words with the question; meaning = also those that mean something similar (needs
-	// models.embedding); off = nothing.
+	// models.embedding); meaning_all = the same, also for messages from before that was switched on, which "gateway check" counts;
+	// off = nothing.
 	Recall Recall `yaml:"recall" default:"words"`
-	// With meaning: true = embed also the messages from before that was switched on. "gateway check" counts them.
-	RecallBackfill bool `yaml:"recall_backfill"`
 	// true = the small model saves lasting facts that users mention, and replaces those that are no longer true: one short call every few turns.
 	Reflection bool `yaml:"reflection"`
 	// Where facts about a person are used: room = only where they were mentioned; person = also in direct chats with that person;
@@ -122,9 +120,9 @@ type Templates struct {
 	Evaluation string `yaml:"evaluation"`
 	// Summarizes the earlier part of a conversation.
 	Summary string `yaml:"summary"`
-	// Decides the next step (with multi_step).
+	// Decides the next step (with generation: xml_steps).
 	MultiStepDecision string `yaml:"multi_step_decision"`
-	// Writes the answer after the steps (with multi_step).
+	// Writes the answer after the steps (with generation: xml_steps).
 	MultiStepSummary string `yaml:"multi_step_summary"`
 }
 

@@ -70,18 +70,13 @@ func (d checker) checkModel(c *Config, path string, provider Provider, m Model) 
 		d.reject(path+".max_tokens", "is negative", "set 0 for the provider's limit")
 	}
 	d.checkParameters(c, path, provider, m.Parameters)
-	if m.Thinking == ThinkingFull && c.Web.Public && !c.Web.Reasoning {
-		d.reject(path+".thinking", "shows reasoning to anyone who can reach the web chat", "set web.reasoning: true if you want that, or thinking: status")
+	if m.Thinking == ThinkingFull && c.Web.Public {
+		d.reject(path+".thinking", "shows reasoning to anyone who can reach the web chat", "set thinking: public if you want that, or status")
 	}
 }
 
-// checkTokens requires credentials for connectors that are turned on explicitly.
+// checkTokens checks the credentials of the providers.
 func (d checker) checkTokens(c *Config) {
-	for _, s := range c.sections() {
-		if s.enabled != nil && *s.enabled && !s.given && !d.broken(s.path) {
-			d.reject(s.path+".enabled", "has no credentials", s.howOn()+", or write enabled: auto")
-		}
-	}
 	d.checkOthers(c.Providers.Others)
 	sections.Reject(d.reject).Secret("providers.openai.api_key", c.Providers.OpenAI.APIKey, nil, "set the key alone, without spaces or line breaks")
 }
@@ -135,9 +130,6 @@ func (d checker) checkAgent(a Agent) {
 	if a.MaxSteps < 2 || a.MaxSteps > 32 {
 		d.reject("agent.max_steps", "is not between 2 and 32", "the default is 6")
 	}
-	if a.MultiStep && a.Generation != GenerateXML {
-		d.reject("agent.multi_step", "needs agent.generation: xml", "set agent.generation to xml, or remove this key")
-	}
 }
 
 func (d checker) checkTimes(c *Config) {
@@ -156,8 +148,8 @@ func (d checker) checkTimes(c *Config) {
 	if t := c.Turns.Approval; t < time.Second || t > 7*24*time.Hour {
 		d.reject("turns.approval", "is not between 1s and 168h", "set a duration, such as 1h")
 	}
-	if c.Shutdown.Grace < 0 {
-		d.reject("shutdown.grace", "is negative", "set 0s to stop at once")
+	if c.Shutdown < 0 {
+		d.reject("shutdown", "is negative", "set 0s to stop at once")
 	}
 }
 
@@ -190,17 +182,17 @@ var domain = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([
 // the authority for each other.
 func (d checker) checkTLS(c *Config) {
 	t := c.Web.TLS
-	for i, name := range t.Domains {
+	for i, name := range t {
 		if !domain.MatchString(name) || len(name) > 253 {
-			d.reject(fmt.Sprintf("web.tls.domains[%d]", i), "is not the name of a site", "write it in lower case without https://, a port or a path, such as chat.example.org")
+			d.reject(fmt.Sprintf("web.tls[%d]", i), "is not the name of a site", "write it in lower case without https://, a port or a path, such as chat.example.org")
 		}
 	}
 	switch {
-	case len(t.Domains) == 0:
+	case len(t) == 0:
 	case !c.Web.Public:
-		d.reject("web.tls.domains", "needs web.public: true, as others can reach the chat there", "set web.public: true, or remove this key")
+		d.reject("web.tls", "needs web.public: true, as others can reach the chat there", "set web.public: true, or remove this key")
 	case c.Shared.Scheme() != "inmem":
-		d.reject("web.tls.domains", "works for one gateway only, and shared is "+c.Shared.Scheme()+":", "remove this key, and put a proxy with TLS before the gateways: see docs/deploy.md")
+		d.reject("web.tls", "works for one gateway only, and shared is "+c.Shared.Scheme()+":", "remove this key, and put a proxy with TLS before the gateways: see docs/deploy.md")
 	}
 }
 
@@ -241,7 +233,7 @@ func (d checker) checkExposure(w Web, local bool) {
 	case !local && !w.Public:
 		d.reject("web.listen", "can be reached from other machines",
 			"listen on 127.0.0.1, or set web.public: true with web.origins and web.limits")
-	case w.Public && len(w.Origins)+len(w.TLS.Domains) == 0:
+	case w.Public && len(w.Origins)+len(w.TLS) == 0:
 		d.reject("web.public", "is open to the public, but has no origins", `set web.origins, such as ["https://chat.example.org"]`)
 	case w.Public && (w.Limits.MessagesPerMinute == 0 || w.Limits.ConversationsPerHour == 0 || w.Limits.OpenRequests == 0):
 		d.reject("web.public", "is open to the public, but has no limits", "set every value of web.limits above 0")

@@ -32,7 +32,7 @@ type Config struct {
 	Providers Providers `yaml:"providers"`
 	// The models.
 	Models Models `yaml:"models"`
-	// The chat platforms. Each is enabled by its token.
+	// The chat platforms. Each is enabled by its token; ${env:NAME} without :- requires it.
 	Connectors Connectors `yaml:"connectors" restart:"true"`
 	// The web chat and its API.
 	Web Web `yaml:"web"`
@@ -84,8 +84,9 @@ type Config struct {
 	//     secret: ${env:SHOP_SECRET}
 	//     effect: read
 	Tools []WebhookTool `yaml:"tools"`
-	// The key that encrypts stored secrets.
-	Secrets Secrets `yaml:"secrets"`
+	// Encrypts the tokens of MCP servers that need a login: 32 bytes in base64, made with openssl rand -base64 32. Keep it: without it
+	// every login has to be repeated.
+	SecretKey Secret `yaml:"secret_key" default:"${env:PARLEY_SECRET_KEY:-}"`
 	// Where conversations are stored. sqlite: and a path, relative to the working directory = in a file.
 	// postgres://USER:PASSWORD@HOST/DATABASE = in PostgreSQL 14 or later, which several gateways can share if shared is redis://.
 	Store DSN `yaml:"store" default:"sqlite:parley.db" restart:"true"`
@@ -96,8 +97,8 @@ type Config struct {
 	Shared DSN `yaml:"shared" default:"${env:REDIS_URL:-inmem:}" restart:"true"`
 	// A name for the gateways that share one store and one Redis. It begins all their keys. Empty = the id of the store.
 	Cluster string `yaml:"cluster" default:"" restart:"true"`
-	// Shutdown.
-	Shutdown Shutdown `yaml:"shutdown" restart:"true"`
+	// How long to wait at shutdown for answers in progress.
+	Shutdown time.Duration `yaml:"shutdown" default:"20s" restart:"true"`
 	// Logging.
 	Log Log `yaml:"log"`
 	// Metrics for Prometheus. See docs/monitoring.md.
@@ -173,13 +174,6 @@ func (d checker) checkRetention(r Retention) {
 	}
 }
 
-// Secrets holds the key that encrypts stored secrets.
-type Secrets struct {
-	// Encrypts the tokens of MCP servers that need a login: 32 bytes in base64, made with openssl rand -base64 32. Keep it: without it
-	// every login has to be repeated.
-	Key Secret `yaml:"key" default:"${env:PARLEY_SECRET_KEY:-}"`
-}
-
 // Providers lists the model providers.
 type Providers struct {
 	// OpenAI, or any server with the same API: Ollama, LM Studio, vLLM, ...
@@ -190,9 +184,7 @@ type Providers struct {
 
 // OpenAI is OpenAI, or a server with the same API.
 type OpenAI struct {
-	// auto = on if there is a key or a base_url; true = required: fail to start without either; false = off.
-	Enabled *bool `yaml:"enabled"`
-	// The API key.
+	// The API key. OpenAI is on if there is a key or a base_url.
 	APIKey Secret `yaml:"api_key" default:"${env:OPENAI_API_KEY:-}"`
 	// Your own server, such as http://127.0.0.1:11434/v1 (Ollama; needs no key). Empty = OpenAI itself.
 	BaseURL string `yaml:"base_url" default:"${env:OPENAI_BASE_URL:-}"`
@@ -251,7 +243,7 @@ type Model struct {
 	MaxTokens int `yaml:"max_tokens"`
 	Parameters
 	// The display while it reasons: off = nothing; status = that it is thinking; full = also its reasoning, collapsed, on the page of the
-	// web chat. Reasoning is never part of an answer. With web.public, full also needs web.reasoning.
+	// web chat; public = the same, also with web.public. Reasoning is never part of an answer.
 	Thinking Thinking `yaml:"thinking" default:"status"`
 	// Whether it accepts images, and gets the images that users send. auto = by its name, for well-known models; otherwise false.
 	Vision *bool `yaml:"vision"`
@@ -337,12 +329,11 @@ type Web struct {
 	Listen string `yaml:"listen" default:"127.0.0.1:8080" restart:"true"`
 	// true = anyone can reach the web chat, at your expense.
 	Public bool `yaml:"public"`
-	// true = visitors can also read the reasoning of models with thinking: full, although anyone can reach the web chat.
-	Reasoning bool `yaml:"reasoning"`
 	// The sites that can embed the chat, such as ["https://www.example.org"], without a trailing slash.
 	Origins []string `yaml:"origins"`
-	// Certificates, if the gateway serves https itself, and not a reverse proxy.
-	TLS WebTLS `yaml:"tls" restart:"true"`
+	// The names that lead to this machine, such as [chat.example.org]: the chat is also at https://chat.example.org, at the ports 443 and 80 of
+	// this machine, with a certificate of Let's Encrypt, which the gateway renews. Setting them accepts its terms. Needs public: true. Empty = off.
+	TLS Domains `yaml:"tls" restart:"true"`
 	// Your reverse proxies, such as ["10.0.0.0/8"]. X-Forwarded-For is only trusted from them.
 	TrustedProxies []netip.Prefix `yaml:"trusted_proxies"`
 	// Rate limits per visitor. 0 = no limit.
@@ -356,19 +347,15 @@ type Web struct {
 	ClaimUntil string `yaml:"claim_until"`
 }
 
-// WebTLS gets and renews certificates.
-type WebTLS struct {
-	// The names that lead to this machine, such as [chat.example.org]: the chat is also at https://chat.example.org, at the ports 443 and 80 of
-	// this machine, with a certificate of Let's Encrypt. Setting them accepts its terms. Needs public: true. Empty = off.
-	Domains []string `yaml:"domains"`
-}
+// Domains are the names of sites. The gateway gets and renews their certificates.
+type Domains []string
 
 // Origins returns the origins of the domains.
-func (t WebTLS) Origins() (all []string) {
-	for _, d := range t.Domains {
-		all = append(all, "https://"+d)
+func (all Domains) Origins() (origins []string) {
+	for _, d := range all {
+		origins = append(origins, "https://"+d)
 	}
-	return all
+	return origins
 }
 
 // Limits are the rate limits of the web chat per visitor. 0 means no limit.
@@ -451,12 +438,6 @@ type Turns struct {
 	// How long an answer waits for the approval of a tool call, or for the confirmation of a call that may be a quote. Meanwhile later
 	// questions are answered.
 	Approval time.Duration `yaml:"approval" default:"1h"`
-}
-
-// Shutdown configures the shutdown.
-type Shutdown struct {
-	// How long to wait for answers in progress.
-	Grace time.Duration `yaml:"grace" default:"20s"`
 }
 
 // Log configures logging.

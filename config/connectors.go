@@ -24,10 +24,10 @@ func fresh(sections []sections.Section) []sections.Section {
 	return all
 }
 
-// ConnectorsOn returns the platforms that have credentials and are not turned off.
+// ConnectorsOn returns the platforms that have credentials.
 func (c Config) ConnectorsOn() (on Connectors) {
 	for _, s := range c.Connectors {
-		if connectorToggle(s).on() {
+		if connectorToggle(s).given {
 			on = append(on, s)
 		}
 	}
@@ -50,10 +50,7 @@ var variable = regexp.MustCompile(`^\$\{env:([A-Za-z0-9_]+):-\}$`)
 func connectorToggle(s sections.Section) toggle {
 	t := toggle{name: s.Title, path: connectorPath(s), secret: s.Secret}
 	for _, e := range entries(reflect.ValueOf(s.Values).Elem()) {
-		switch enabled, ok := e.value.Interface().(*bool); {
-		case e.key == "enabled" && ok:
-			t.enabled = enabled
-		case e.key == s.Secret:
+		if e.key == s.Secret {
 			t.given = !e.value.IsZero()
 			if m := variable.FindStringSubmatch(e.fallback); m != nil {
 				t.variables = m[1]

@@ -248,7 +248,7 @@ func (d *decoder) scalar(path string, n *node, into reflect.Value, form form) {
 	if first != "" {
 		d.marks[path].subject = "the value of " + first
 	}
-	isAuto := into.Kind() == reflect.Pointer && (value == "auto" || n.kind == absent)
+	isAuto := into.Kind() == reflect.Pointer && (value == "auto" || n.kind == absent && n.text == "")
 	switch {
 	case isAuto:
 	case n.kind == absent && n.text == "": // no default: the zero value

@@ -21,11 +21,19 @@ func (EditRule) Words() []string { return []string{"revise", "remember"} }
 // parts.
 type Generation string
 
-// GenerateXML is the format with tags.
-const GenerateXML Generation = "xml"
+// The formats with tags.
+const (
+	GenerateXML   Generation = "xml"
+	GenerateSteps Generation = "xml_steps" // plans step by step
+)
 
 // Words returns the allowed values.
-func (Generation) Words() []string { return []string{"native", string(GenerateXML)} }
+func (Generation) Words() []string {
+	return []string{"native", string(GenerateXML), string(GenerateSteps)}
+}
+
+// XML reports whether the model answers with tags.
+func (g Generation) XML() bool { return g == GenerateXML || g == GenerateSteps }
 
 // Recall selects how earlier messages are found.
 type Recall string
@@ -33,11 +41,17 @@ type Recall string
 // The kinds of recall that are treated specially.
 const (
 	RecallMeaning Recall = "meaning"
+	RecallAll     Recall = "meaning_all"
 	RecallOff     Recall = "off"
 )
 
 // Words returns the allowed values.
-func (Recall) Words() []string { return []string{"words", string(RecallMeaning), string(RecallOff)} }
+func (Recall) Words() []string {
+	return []string{"words", string(RecallMeaning), string(RecallAll), string(RecallOff)}
+}
+
+// ByMeaning reports whether messages are embedded.
+func (r Recall) ByMeaning() bool { return r == RecallMeaning || r == RecallAll }
 
 // FactScope selects where facts about a person are used.
 type FactScope string
@@ -125,12 +139,13 @@ type Thinking string
 // The values of [Thinking] that mean something here.
 const (
 	thinkingStatus Thinking = "status" // the default
-	ThinkingFull   Thinking = "full"   // shows its reasoning
+	ThinkingFull   Thinking = "full"   // shows its reasoning, but not to the public
+	ThinkingPublic Thinking = "public" // shows its reasoning
 )
 
 // Words lists the values.
 func (Thinking) Words() []string {
-	return []string{"off", string(thinkingStatus), string(ThinkingFull)}
+	return []string{"off", string(thinkingStatus), string(ThinkingFull), string(ThinkingPublic)}
 }
 
 // AgentProtocol is the protocol of requests to an agent of the owner's own.

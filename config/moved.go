@@ -1,8 +1,11 @@
 package config
 
-import "regexp"
+import (
+	"regexp"
+	"strings"
+)
 
-// moved are the keys of earlier versions, with the keys that replace them. Elements of lists are marked by [].
+// moved are the keys of earlier versions, with the keys that replace them. Elements of lists are marked by [], and platforms by *.
 var moved = map[string]string{ // never changed
 	"owner":                     `people: {owners: ["PLATFORM:ID"]}`,
 	"limits.approvers":          `people: {staff: ["PLATFORM:ID"]}`,
@@ -18,15 +21,28 @@ var moved = map[string]string{ // never changed
 	"approvals.timeout":         `turns: {approval: 1h}`,
 	"limits.timezone":           `timezone: UTC`,
 	"initiative.timezone":       `timezone: Local`,
+
+	"connectors.*.enabled":         `token: "" to turn it off, or token: ${env:NAME} to require a token`,
+	"providers.openai.enabled":     `api_key: "" and base_url: "" to turn it off, or api_key: ${env:OPENAI_API_KEY} to require a key`,
+	"providers.anthropic.thinking": `thinking_budget: auto instead of adaptive, or 0 instead of off`,
+	"agent.multi_step":             `agent: {generation: xml_steps}`,
+	"agent.recall_backfill":        `agent: {recall: meaning_all}`,
+	"web.reasoning":                `models: {large: {thinking: public}}`,
+	"web.tls.domains":              `web: {tls: [chat.example.org]}`,
+	"secrets.key":                  "secret_key: ${env:PARLEY_SECRET_KEY}",
+	"shutdown.grace":               `shutdown: 20s`,
 }
 
-var index = regexp.MustCompile(`\[\d+\]`)
+var (
+	index    = regexp.MustCompile(`\[\d+\]`)
+	platform = regexp.MustCompile(`^connectors\.\w+\.`)
+)
 
 // reportMoved reports whether f, a key at path, or a key below it is one of earlier versions. It reports what to write instead.
 func (d *decoder) reportMoved(path string, f field) (found bool) {
-	if instead := moved[index.ReplaceAllString(path, "[]")]; instead != "" {
+	if instead := moved[platform.ReplaceAllString(index.ReplaceAllString(path, "[]"), "connectors.*.")]; instead != "" {
 		hint := "write " + instead
-		if f.value.kind == list && len(f.value.items) == 0 {
+		if v := f.value; v.kind == list && len(v.items) == 0 || v.text == "auto" || v.text == "false" && !strings.HasSuffix(path, ".enabled") {
 			hint = "remove the line"
 		}
 		d.report(f.line, f.column, path, "is not a key any more", hint)

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -67,21 +66,21 @@ func TestParametersAreChecked(t *testing.T) {
 
 // Reasoning of a public web chat is shown only where the owner says so.
 func TestReasoningInPublic(t *testing.T) {
-	const open = "providers: {openai: {api_key: k}}\nweb: {public: true, origins: [\"https://a.example\"]%s}\nmodels:\n  %s\n"
+	const open = "providers: {openai: {api_key: k}}\nweb: {public: true, origins: [\"https://a.example\"]}\nmodels:\n  "
 	for models, want := range map[string]string{
 		"large: {model: m, thinking: full}":                                "models.large.thinking",
 		"chat: [{name: a, model: m}, {name: b, model: n, thinking: full}]": "models.chat[1].thinking",
 		"large: {model: m, thinking: off}":                                 "",
 		"large: {model: m}":                                                "",
 	} {
-		_, err := Parse("", fmt.Appendf(nil, open, "", models), "", environment(nil), platforms...)
-		if want += ": \"full\" shows reasoning to anyone who can reach the web chat; set web.reasoning: true"; strings.HasPrefix(want, ":") {
+		_, err := Parse("", []byte(open+models), "", environment(nil), platforms...)
+		if want += ": \"full\" shows reasoning to anyone who can reach the web chat; set thinking: public if you want that"; strings.HasPrefix(want, ":") {
 			want = ""
 		}
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s:\n%v\nwant %s", models, err, want)
 		}
-		if _, err := Parse("", fmt.Appendf(nil, open, ", reasoning: true", models), "", environment(nil), platforms...); err != nil {
+		if _, err := Parse("", []byte(open+strings.ReplaceAll(models, "full", "public")), "", environment(nil), platforms...); err != nil {
 			t.Errorf("%s: %v", models, err)
 		}
 	}

@@ -80,7 +80,7 @@ func TestDefaults(t *testing.T) {
 
 func TestParseReadsEveryType(t *testing.T) {
 	c := parse(t, `
-agent: {name: "A", system: "B", generation: xml, multi_step: true, max_steps: 3}
+agent: {name: "A", system: "B", generation: xml_steps, max_steps: 3}
 models: {large: {provider: demo, max_tokens: 500, temperature: 1}}
 people: {owners: ["telegram:123456789", "discord:80351110224678912"], allowed: ["telegram:-1001234567890", "discord:role:7"]}
 web:
@@ -88,7 +88,7 @@ web:
   public: true
   origins: ["https://chat.example.org", "http://localhost:3000"]
   trusted_proxies: [10.0.0.0/8, "fd00::/8"]
-connectors: {telegram: {enabled: false, token: "1:a"}}
+connectors: {telegram: {token: "1:a"}}
 turns: {direct: collect, idle: 1m30s}
 access:
   direct: open
@@ -112,13 +112,13 @@ log: {level: debug}
 	if o := c.Access.Overrides; len(o) != 2 || *o[0].Group != GroupAmbient || o[0].System != "Be kind." || o[0].Tools[0] != "ROLL" || o[1].Group != nil {
 		t.Errorf("overrides: %+v", c.Access.Overrides)
 	}
-	if c.Agent.Generation != GenerateXML || !c.Agent.MultiStep || c.Agent.MaxSteps != 3 {
+	if c.Agent.Generation != GenerateSteps || c.Agent.MaxSteps != 3 {
 		t.Errorf("agent: %+v", c.Agent)
 	}
 	if *c.Models.Large.Temperature != 1 || c.Models.Large.MaxTokens != 500 || c.Turns.Idle != 90*time.Second {
 		t.Errorf("numbers: %+v %v", c.Models.Large, c.Turns.Idle)
 	}
-	if c.Web.TrustedProxies[1].String() != "fd00::/8" || !c.Web.Public || len(c.ConnectorsOn()) > 0 || c.Turns.Direct != "collect" {
+	if c.Web.TrustedProxies[1].String() != "fd00::/8" || !c.Web.Public || len(c.ConnectorsOn()) != 1 || c.Turns.Direct != "collect" {
 		t.Errorf("others: %+v", c)
 	}
 	if c.Turns.Group != "queue" {

@@ -38,7 +38,7 @@ func (c Config) Provider(name Provider) (sections.Section, bool) {
 // ProvidersOn returns the providers besides OpenAI that have credentials, or an address where none are needed.
 func (c Config) ProvidersOn() (on Others) {
 	for _, s := range c.Providers.Others {
-		if providerToggle(s).on() {
+		if providerToggle(s).given {
 			on = append(on, s)
 		}
 	}
@@ -111,7 +111,7 @@ func (d checker) checkProvider(c *Config, s namedSlot) {
 		d.reject(key, fmt.Sprintf("is a model of %s, which has none for %s", section.Name, s.needs), "set "+s.path+".provider to "+c.able(s.needs))
 	case other && section.Agents && !s.answers():
 		d.reject(key, "is your own agent, which only answers people", "name a model of another provider")
-	case !toggle.on() && (given && s.answers() || s.Model != "") && !d.broken("providers"):
+	case !toggle.given && (given && s.answers() || s.Model != "") && !d.broken("providers"):
 		if s.answers() {
 			d.reject(key, "is a provider that is off", toggle.howOn())
 		} else {

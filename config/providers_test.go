@@ -16,7 +16,7 @@ func TestProvidersOfModels(t *testing.T) {
 		"another, without a model":     {groq, ProviderDemo, ProviderOpenAI},
 		"another, with a model":        {groq + "models: {large: {model: m}}", "groq", "groq"},
 		"two others, with a model":     {"providers: {groq: {api_key: k}, xai: {api_key: k}}\nmodels: {large: {model: m}}", ProviderDemo, ProviderOpenAI},
-		"the key of one that is off":   {"providers: {openai: {enabled: false, api_key: k}, responses: {api_key: k}}\nmodels: {large: {model: m}}", ProviderDemo, ProviderOpenAI},
+		"the key of one that is off":   {"providers: {openai: {api_key: \"\"}, responses: {api_key: k}}\nmodels: {large: {model: m}}", ProviderDemo, ProviderOpenAI},
 		"OpenAI goes before":           {openai + "models: {large: {model: m}}", ProviderOpenAI, ProviderOpenAI},
 		"named":                        {openai + "models: {large: {provider: groq, model: m}, small: {model: s}}", "groq", "groq"},
 		"named with another slot's":    {openai + "models: {large: {provider: groq, model: m}, small: {provider: openai, model: s}}", "groq", ProviderOpenAI},

@@ -3,7 +3,6 @@ package config
 import (
 	"os"
 	"parley/connectors/discord"
-	"parley/connectors/telegram"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -74,7 +73,8 @@ func TestReferencesFillEveryType(t *testing.T) {
 	c := parse(t, `
 web: {public: "${env:YES}", listen: "0.0.0.0:${env:PORT}", origins: ["${env:ORIGIN}"], trusted_proxies: ["${env:NET}"], limits: {messages_per_minute: "${env:NUMBER}"}}
 models: {large: {temperature: "${env:FLOAT}"}}
-connectors: {telegram: {enabled: "${env:NO}"}, discord: {enabled: "${env:NONE:-auto}"}}
+connectors: {discord: {shards: "${env:NONE:-auto}"}}
+agent: {summaries: "${env:NO}"}
 turns:
   idle: ${env:WAIT}
   direct: ${env:RULE}
@@ -87,7 +87,7 @@ people: {owners: ["${env:ME}"]}
 		c.Web.TrustedProxies[0].Bits() != 8 || c.Web.Limits.MessagesPerMinute != 7 {
 		t.Errorf("web: %+v", c.Web)
 	}
-	if *c.Models.Large.Temperature != 0.5 || *Section[telegram.Config](c.Connectors).Enabled || Section[discord.Config](c.Connectors).Enabled != nil ||
+	if *c.Models.Large.Temperature != 0.5 || c.Agent.Summaries || Section[discord.Config](c.Connectors).Shards != nil ||
 		c.Turns.Idle != 3*time.Second || c.Turns.Direct != "queue" || c.People.Owners[0] != "discord:1" {
 		t.Errorf("others: %+v", c)
 	}

@@ -236,7 +236,7 @@ func TestSchemaAgreesWithParse(t *testing.T) {
 		{"models: {large: {price: {in: 1, out: 1}}}", false},
 		{"turns: {idle: 1m30s, timeout: '${env:X:-5m}', direct: '${env:X:-queue}'}", true},
 		{"people: {owners: ['telegram:1', '${env:X:-discord:2}', 'telegram:${env:N:-3}']}", true},
-		{"connectors: {discord: {enabled: false, token: a.b.c}}", true},
+		{"connectors: {discord: {token: a.b.c}}", true},
 		{"access: {overrides: [{rooms: ['telegram:-1'], group: off}, {rooms: ['discord:server:1'], tools: [ROLL], group: auto}]}", true},
 		{"people: {allowed: ['discord:role:1', 'discord:role:${env:N:-3}']}", true},
 		{"people: {allowed: ['telegram:role:1']}", false},

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"parley/internal/sections"
@@ -14,28 +15,19 @@ type toggle struct {
 	name, path, secret string
 	variables          string // how to enable it without editing the file
 	without            string // the behavior without it
-	enabled            *bool
-	given              bool
+	given              bool   // it has its credentials, so it is enabled
 }
-
-// on reports whether the part is enabled: it has its credentials and is not turned off.
-func (t toggle) on() bool { return t.given && (t.enabled == nil || *t.enabled) }
-
-func (t toggle) secretPath() string { return t.path + "." + t.secret }
 
 // howOn returns how to enable the part.
 func (t toggle) howOn() string {
-	if t.given && t.enabled != nil && !*t.enabled {
-		return fmt.Sprintf("set %s.enabled to auto", t.path)
-	}
-	return fmt.Sprintf("set %s, or %s in the file", t.variables, t.secretPath())
+	return fmt.Sprintf("set %s, or %s.%s in the file", t.variables, t.path, t.secret)
 }
 
 func openAISection(c Config) toggle {
 	o := c.Providers.OpenAI
 	return toggle{"OpenAI", "providers.openai", "api_key",
 		"OPENAI_API_KEY (or OPENAI_BASE_URL for your own server)", ", the demo model is used",
-		o.Enabled, o.APIKey != "" || o.BaseURL != ""}
+		o.APIKey != "" || o.BaseURL != ""}
 }
 
 func (c Config) sections() []toggle {
@@ -46,8 +38,13 @@ func (c Config) sections() []toggle {
 	return all
 }
 
-// OpenAIOn reports whether the OpenAI provider has a key or a server and is not turned off.
-func (c Config) OpenAIOn() bool { return openAISection(c).on() }
+// OpenAIOn reports whether the OpenAI provider has a key or a server.
+func (c Config) OpenAIOn() bool { return openAISection(c).given }
+
+// ShowsReasoning reports whether readers of the web chat can read reasoning: not in public, unless a model has thinking: public.
+func (c Config) ShowsReasoning() bool {
+	return !c.Web.Public || c.Models.Large.Thinking == ThinkingPublic || slices.ContainsFunc(c.Models.Chat, func(m ChatModel) bool { return m.Thinking == ThinkingPublic })
+}
 
 // namedSlot is a slot with its key and purpose.
 type namedSlot struct {
@@ -114,7 +111,7 @@ func (c Config) Off() []string {
 		if s.path == "providers.openai" && c.LargeProvider() != ProviderDemo {
 			continue // another provider takes its place
 		}
-		if !s.on() {
+		if !s.given {
 			lines = append(lines, fmt.Sprintf("%s is off%s: %s", s.name, s.without, s.howOn()))
 		}
 	}

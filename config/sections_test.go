@@ -19,9 +19,9 @@ func TestSectionsAreOnWhenTheyHaveWhatTheyNeed(t *testing.T) {
 		{"key", "", map[string]string{"OPENAI_API_KEY": "a"}, []string{openai}, ProviderOpenAI},
 		{"server without a key", "", map[string]string{"OPENAI_BASE_URL": "http://127.0.0.1:1234/v1"}, []string{openai}, ProviderOpenAI},
 		{"demo although there is a key", "models: {large: {provider: demo}}", map[string]string{"OPENAI_API_KEY": "a"}, []string{openai}, ProviderDemo},
-		{"turned off", "connectors: {discord: {enabled: false}}\nproviders: {openai: {enabled: false}}",
+		{"turned off", "connectors: {discord: {token: \"\"}}\nproviders: {openai: {api_key: \"\"}}",
 			map[string]string{"DISCORD_TOKEN": "a.b.c", "OPENAI_API_KEY": "a"}, nil, ProviderDemo},
-		{"wanted and given", "connectors: {discord: {enabled: true}}", map[string]string{"DISCORD_TOKEN": "a.b.c"}, []string{discord}, ProviderDemo},
+		{"wanted and given", "connectors: {discord: {token: \"${env:DISCORD_TOKEN}\"}}", map[string]string{"DISCORD_TOKEN": "a.b.c"}, []string{discord}, ProviderDemo},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -47,9 +47,9 @@ func TestSectionsAreOnWhenTheyHaveWhatTheyNeed(t *testing.T) {
 }
 
 func TestOffSaysHowToTurnOn(t *testing.T) {
-	got := strings.Join(parse(t, "connectors: {discord: {enabled: false, token: a.b.c}}", nil).Off(), "\n")
+	got := strings.Join(parse(t, "connectors: {discord: {token: \"\"}}", nil).Off(), "\n")
 	want := `OpenAI is off, the demo model is used: set OPENAI_API_KEY (or OPENAI_BASE_URL for your own server), or providers.openai.api_key in the file
-Discord is off: set connectors.discord.enabled to auto
+Discord is off: set DISCORD_TOKEN, or connectors.discord.token in the file
 Telegram is off: set TELEGRAM_TOKEN, or connectors.telegram.token in the file`
 	if got != want {
 		t.Errorf("got\n%s", got)

@@ -42,7 +42,7 @@ type MCPServer struct {
 
 // MCPOAuth is how the gateway logs in to an MCP server.
 type MCPOAuth struct {
-	// true = the server needs a login. Its tokens are stored encrypted: set secrets.key.
+	// true = the server needs a login. Its tokens are stored encrypted: set secret_key.
 	Enabled bool `yaml:"enabled"`
 	// The client, if one was registered at the authorization server by hand. Empty = the gateway registers itself.
 	ClientID string `yaml:"client_id"`
@@ -192,7 +192,7 @@ func (d checker) checkTools(c *Config) {
 		}
 		names[s.Name] = true
 		sections.Reject(d.reject).URL(path+".url", s.URL)
-		d.checkOAuth(path, s, c.Secrets.Key)
+		d.checkOAuth(path, s, c.SecretKey)
 		if s.Memory < 0 || s.Memory > 1<<20 {
 			d.reject(path+".memory", "is not between 0 and 1048576", "set MiB, such as 2048, or 0 for no limit")
 		}
@@ -231,9 +231,9 @@ func (d checker) checkOAuth(path string, s MCPServer, key Secret) {
 	case s.OAuth.ClientSecret != "" && s.OAuth.ClientID == "":
 		d.reject(path+".oauth.client_secret", "belongs to no client", "set client_id too")
 	case key == "":
-		d.reject("secrets.key", "is missing, and an MCP server needs it for its login", "make one with: openssl rand -base64 32")
+		d.reject("secret_key", "is missing, and an MCP server needs it for its login", "make one with: openssl rand -base64 32")
 	case err != nil || len(raw) != secretKeySize:
-		d.reject("secrets.key", "is not 32 bytes in base64", "make one with: openssl rand -base64 32")
+		d.reject("secret_key", "is not 32 bytes in base64", "make one with: openssl rand -base64 32")
 	}
 	for name := range s.Headers {
 		if strings.EqualFold(name, "Authorization") {

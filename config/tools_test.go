@@ -16,7 +16,7 @@ mcp:
     tools: {read: [read_file]}
   - {name: shop, url: "http://10.0.0.5/mcp", headers: {Authorization: "Bearer ${env:TOKEN}"}, who: owner, timeout: 5m}
   - {name: store, url: "https://store.example.org/mcp", oauth: {enabled: true, client_id: me, client_secret: "${env:TOKEN}", scopes: [orders]}}
-secrets: {key: "${env:KEY}"}
+secret_key: "${env:KEY}"
 tools:
   - name: ORDER_STATUS
     description: Look up an order.
@@ -33,7 +33,7 @@ turns: {approval: 10m}
 	if s := c.MCP[1]; s.Headers["Authorization"] != "Bearer s3cr3t" || s.Who != ToolsOwner || s.Timeout != 5*time.Minute {
 		t.Errorf("%+v", s)
 	}
-	if o := c.MCP[2].OAuth; !o.Enabled || o.ClientID != "me" || o.ClientSecret != "s3cr3t" || o.Scopes[0] != "orders" || c.Secrets.Key == "" {
+	if o := c.MCP[2].OAuth; !o.Enabled || o.ClientID != "me" || o.ClientSecret != "s3cr3t" || o.Scopes[0] != "orders" || c.SecretKey == "" {
 		t.Errorf("%+v", o)
 	}
 	want := `{"properties":{"order":{"maxLength":20,"type":"string"}},"required":["order"],"type":"object"}`
@@ -61,9 +61,9 @@ func TestWrongTools(t *testing.T) {
 		`mcp: [{name: a, command: [x], tool: {}}]`:                  "is not a known key",
 		`mcp: [{name: a, command: [x], memory: -1}]`:                "mcp[0].memory",
 		`mcp: [{name: a, command: [x], cpu: 1ms}]`:                  "mcp[0].cpu",
-		`mcp: [{name: a, url: "http://x", oauth: {enabled: true}}]`: "secrets.key",
+		`mcp: [{name: a, url: "http://x", oauth: {enabled: true}}]`: "secret_key",
 		`mcp: [{name: a, command: [x], oauth: {enabled: true}}]`:    "has no effect without a url",
-		`secrets: {key: c2hvcnQ=}
+		`secret_key: c2hvcnQ=
 mcp: [{name: a, url: "http://x", oauth: {enabled: true}}]`: "is not 32 bytes",
 		`mcp: [{name: a, url: "http://x", oauth: {enabled: true, client_secret: x}}]`:            "belongs to no client",
 		`mcp: [{name: a, url: "http://x", oauth: {enabled: true, issuer: "x"}}]`:                 "mcp[0].oauth.issuer",

@@ -25,7 +25,7 @@ func TestChaos(t *testing.T) {
 	onEachSeed := func(p platform) {
 		for seed := range seeds {
 			t.Run(fmt.Sprintf("%s/%d", p.name, seed), func(t *testing.T) {
-				short := func(c *config.Config) { c.Shutdown.Grace = 5 * time.Second }
+				short := func(c *config.Config) { c.Shutdown = 5 * time.Second }
 				onPlatform(t, p, short, func(c *chatHarness) {
 					n := &chaos{chatHarness: c, luck: rand.New(rand.NewPCG(uint64(seed), 1))}
 					for range 40 {

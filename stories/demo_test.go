@@ -13,7 +13,7 @@ func TestDemoInEachForm(t *testing.T) {
 	for name, set := range map[string]func(*config.Agent){
 		"native":   func(*config.Agent) {},
 		"xml":      func(a *config.Agent) { a.Generation = config.GenerateXML },
-		"in steps": func(a *config.Agent) { a.Generation, a.MultiStep = config.GenerateXML, true },
+		"in steps": func(a *config.Agent) { a.Generation = config.GenerateSteps },
 	} {
 		t.Run(name, func(t *testing.T) {
 			demo := func(c *config.Config) {

@@ -31,7 +31,7 @@ func TestChatDeployDuringARefusal(t *testing.T) {
 	} {
 		for text, script := range map[string]modelfake.Script{"short": {modelfake.Pause(2 * time.Second), modelfake.Text("Yes.")}, "streamed": slowScript(tale)} {
 			t.Run(name+"/"+text, func(t *testing.T) {
-				onEachPlatform(t, func(cfg *config.Config) { cfg.Shutdown.Grace = 20 * time.Second }, func(c *chatHarness) {
+				onEachPlatform(t, func(cfg *config.Config) { cfg.Shutdown = 20 * time.Second }, func(c *chatHarness) {
 					c.model.Queue(script, script)
 					c.Say(connectortest.Ada, c.ada, "Tell me")
 					c.Pass(time.Second)

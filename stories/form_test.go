@@ -96,7 +96,7 @@ func TestFormIgnoresInChat(t *testing.T) {
 func TestMultiStepInChat(t *testing.T) {
 	edit := func(cfg *config.Config) {
 		asForm(cfg)
-		cfg.Agent.MultiStep, cfg.Agent.MaxSteps = true, 4
+		cfg.Agent.Generation, cfg.Agent.MaxSteps = config.GenerateSteps, 4
 	}
 	onEachPlatform(t, edit, func(c *chatHarness) {
 		c.serveMusic()

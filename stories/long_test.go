@@ -19,7 +19,7 @@ func TestLongAnswerEndsInAFile(t *testing.T) {
 		fmt.Fprintf(&b, "Paragraph %d says that the quick brown fox jumps over the lazy dog.\n\n", i)
 	}
 	text := strings.TrimSpace(b.String())
-	onEachPlatform(t, func(cfg *config.Config) { cfg.Shutdown.Grace = time.Second }, func(c *chatHarness) {
+	onEachPlatform(t, func(cfg *config.Config) { cfg.Shutdown = time.Second }, func(c *chatHarness) {
 		c.model.Queue(modelfake.Script{modelfake.Text(text)})
 		c.Say(connectortest.Ada, c.ada, "Tell me everything")
 		c.Pass(3 * time.Minute)

@@ -222,7 +222,7 @@ func TestChatCrash(t *testing.T) {
 
 // WB-10: an answer within the grace is finished; another is adopted by the next life.
 func TestChatShutdown(t *testing.T) {
-	onEachPlatform(t, func(cfg *config.Config) { cfg.Shutdown.Grace = 10 * time.Second }, func(c *chatHarness) {
+	onEachPlatform(t, func(cfg *config.Config) { cfg.Shutdown = 10 * time.Second }, func(c *chatHarness) {
 		bob := c.Direct(connectortest.Bob)
 		c.model.Queue(modelfake.Script{modelfake.Pace(500 * time.Millisecond), modelfake.Text("This is done in a few seconds, if there is no hurry.", modelfake.ByWord)})
 		c.Say(connectortest.Bob, bob, "Short")

@@ -31,7 +31,7 @@ func postgresConfig(t *testing.T, url string, model http.Handler) config.Config 
 	t.Cleanup(provider.Close)
 	cfg, err := parley.DefaultConfig(func(string) (string, bool) { return "", false })
 	require.NoError(t, err)
-	cfg.Web.Listen, cfg.Store, cfg.Shutdown.Grace = "127.0.0.1:0", config.DSN(url), 0
+	cfg.Web.Listen, cfg.Store, cfg.Shutdown = "127.0.0.1:0", config.DSN(url), 0
 	cfg.Providers.OpenAI.BaseURL, cfg.Models.Large.Model = provider.URL+"/v1", modelfake.DefaultModel
 	return cfg
 }

@@ -188,7 +188,7 @@ func TestEndingsWithACall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			onEachPlatform(t, func(cfg *config.Config) {
 				withMusic(cfg)
-				cfg.Shutdown.Grace = time.Second
+				cfg.Shutdown = time.Second
 			}, func(s *chatHarness) {
 				s.serveMusic()
 				s.model.Queue(append(playScript(c.title)[:1], c.after...)...)

@@ -30,7 +30,7 @@ func startOnSockets(t *testing.T, edit func(*config.Config)) string {
 	require.NoError(t, err)
 	cfg.Web.Listen = "127.0.0.1:0"
 	cfg.Store = config.DSN("sqlite:" + filepath.Join(t.TempDir(), "parley.db"))
-	cfg.Shutdown.Grace = 0
+	cfg.Shutdown = 0
 	edit(&cfg)
 	g, err := parley.New(cfg, parley.Env{Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)

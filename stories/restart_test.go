@@ -15,7 +15,7 @@ func TestFirstTextAfterARestart(t *testing.T) {
 	for name, stop := range map[string]func(*chatHarness){"planned": func(c *chatHarness) { c.shutdown() }, "crash": func(c *chatHarness) { c.crash() }} {
 		t.Run(name, func(t *testing.T) {
 			onEachPlatform(t, nil, func(c *chatHarness) {
-				c.cfg.Shutdown.Grace = time.Second
+				c.cfg.Shutdown = time.Second
 				c.model.Queue(slowScript(tale))
 				c.Say(connectortest.Ada, c.ada, "Tell me")
 				c.Pass(time.Minute)

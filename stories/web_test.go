@@ -246,7 +246,7 @@ func TestStopEndsTheAnswer(t *testing.T) {
 // WB-10: answers within the grace are finished, and their readers see the end, since no other gateway could show it. The other
 // streams end with a hint, and their answers are adopted by the next life.
 func TestShutdownFinishesAnswers(t *testing.T) {
-	withGateway(t, func(c *config.Config) { c.Shutdown.Grace = 10 * time.Second }, func(s *harness) {
+	withGateway(t, func(c *config.Config) { c.Shutdown = 10 * time.Second }, func(s *harness) {
 		short, endless := s.newConversation(), s.newConversation()
 		s.model.Queue(modelfake.Script{modelfake.Pace(500 * time.Millisecond), modelfake.Text("This is done in a few seconds.", modelfake.ByWord)})
 		a := s.send(short, "m1", "Short")

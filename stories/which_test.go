@@ -156,7 +156,7 @@ func TestWhichTrackInVain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			onEachPlatform(t, func(cfg *config.Config) {
 				withAlbum(t)(cfg)
-				cfg.Shutdown.Grace = time.Second
+				cfg.Shutdown = time.Second
 			}, func(s *chatHarness) {
 				w := s.askWhichTrack(s.ada, c.then...)
 				open, err := s.Store.OpenQuestions(s.Context(), s.rooms()[0])

@@ -31,7 +31,7 @@ func TestChatIsLeft(t *testing.T) {
 			defer server.Close()
 			model := []string{"OPENAI_BASE_URL=" + server.URL + "/v1", "OPENAI_MODEL=m"}
 			c := command(t, model, "chat", "--json", "-p", "Tell me a long story")
-			configure(t, c, "shutdown:\n  grace: 5m\n") // more than this test has
+			configure(t, c, "shutdown: 5m\n") // more than this test has
 			out, err := c.StdoutPipe()
 			if err != nil {
 				t.Fatal(err)

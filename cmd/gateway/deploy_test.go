@@ -271,7 +271,7 @@ func TestKubernetesManifests(t *testing.T) {
 	if err != nil || len(cfg.Warnings) > 0 {
 		t.Fatalf("%v, %q", err, cfg.Warnings)
 	}
-	if cfg.Shutdown.Grace.Seconds() != 20 || !strings.Contains(text, "terminationGracePeriodSeconds: 45\n") { // preStop, grace, goodbye, and a margin
-		t.Errorf("the grace is %v", cfg.Shutdown.Grace)
+	if cfg.Shutdown.Seconds() != 20 || !strings.Contains(text, "terminationGracePeriodSeconds: 45\n") { // preStop, grace, goodbye, and a margin
+		t.Errorf("the grace is %v", cfg.Shutdown)
 	}
 }

@@ -190,9 +190,9 @@ func TestServiceReloads(t *testing.T) {
 		}
 	}
 	next(ready)
-	write(root, "shop.yaml", "agent: {name: \"${env:SHOP}\"}\nshutdown: {grace: 1m}\n")
+	write(root, "shop.yaml", "agent: {name: \"${env:SHOP}\"}\nshutdown: 1m\n")
 	write(root, ".env", "SHOP=Kettle\n")
-	reload(0, "need a restart: shutdown.grace")
+	reload(0, "need a restart: shutdown")
 	next("RELOADING=1", ready)
 	g.until(t, "/", "Kettle")
 	write(root, "shop.yaml", "agent: {nam: Cup}\n")

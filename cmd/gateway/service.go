@@ -143,7 +143,7 @@ func (i *installCmd) unit(c *cli, m manager) (u daemon.Unit, unseen []string, er
 	if errors.Is(err, fs.ErrNotExist) {
 		return u, nil, fmt.Errorf("there is no %[1]s; make it first: gateway --config %[1]s init", u.Config)
 	}
-	u.Stop = stopTime(cfg.Shutdown.Grace)
+	u.Stop = stopTime(cfg.Shutdown)
 	return u, unseen, err
 }
 

@@ -106,7 +106,7 @@ func TestServiceOfAUser(t *testing.T) {
 			t.Errorf("%v without a configuration or a unit ends with %d: %s", args, code, out)
 		}
 	}
-	text := "agent: {name: \"${env:SHOP}\"}\nshutdown: {grace: 1m}\n"
+	text := "agent: {name: \"${env:SHOP}\"}\nshutdown: 1m\n"
 	if err := os.WriteFile(filepath.Join(home, "config.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

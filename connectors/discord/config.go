@@ -21,8 +21,6 @@ func Section() sections.Section {
 
 // Config configures the bot on Discord.
 type Config struct {
-	// auto = on if there is a token; true = required: fail to start without a token; false = off.
-	Enabled *bool `yaml:"enabled"`
 	// The bot's token.
 	Token sections.Secret `yaml:"token" default:"${env:DISCORD_TOKEN:-}"`
 	// Another URL for Discord's API, for tests and proxies. Empty = Discord.

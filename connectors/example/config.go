@@ -20,8 +20,6 @@ func Section() sections.Section {
 
 // Config configures the bot on Example.
 type Config struct {
-	// auto = on if there is a token; true = required: fail to start without a token; false = off.
-	Enabled *bool `yaml:"enabled"`
 	// The bot's token.
 	Token sections.Secret `yaml:"token" default:"${env:EXAMPLE_TOKEN:-}"`
 	// The URL of the server.

@@ -59,12 +59,12 @@ func TestConfig(t *testing.T) {
 		t.Errorf("Off returns:\n%s", off)
 	}
 	for yaml, want := range map[string]string{
-		"connectors:\n  example:\n    tokn: x":       "config.yaml:3:5: connectors.example.tokn: is not a known key; did you mean token?",
-		"connectors:\n  example:\n    edits: 1ms":    `config.yaml:3:12: connectors.example.edits: "1ms" is not between 100ms and 1m; set a duration, such as 1.1s`,
-		"connectors: {example: {enabled: true}}":     "has no credentials; set EXAMPLE_TOKEN, or connectors.example.token in the file",
-		"connectors: {example: {url: 'http://?'}}":   "is not a plain server URL",
-		"people: {owners: ['example:7']}":            `is not an account id; write the platform and the id in quotes`,
-		"access: {rooms: ['example:server:lounge']}": "is not a group, a channel or a server",
+		"connectors:\n  example:\n    tokn: x":        "config.yaml:3:5: connectors.example.tokn: is not a known key; did you mean token?",
+		"connectors:\n  example:\n    edits: 1ms":     `config.yaml:3:12: connectors.example.edits: "1ms" is not between 100ms and 1m; set a duration, such as 1.1s`,
+		"connectors: {example: {token: '${env:NO}'}}": "the environment variable NO is not set",
+		"connectors: {example: {url: 'http://?'}}":    "is not a plain server URL",
+		"people: {owners: ['example:7']}":             `is not an account id; write the platform and the id in quotes`,
+		"access: {rooms: ['example:server:lounge']}":  "is not a group, a channel or a server",
 	} {
 		if _, err := load(t, yaml); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v; want %q", yaml, err, want)

@@ -23,8 +23,6 @@ func Section() sections.Section {
 
 // Config configures the bot on Telegram.
 type Config struct {
-	// auto = on if there is a token; true = required: fail to start without a token; false = off.
-	Enabled *bool `yaml:"enabled"`
 	// The bot's token, such as 123456789:AbC...
 	Token sections.Secret `yaml:"token" default:"${env:TELEGRAM_TOKEN:-}"`
 	// The URL of your own Bot API server. Empty = Telegram.

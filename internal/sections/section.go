@@ -19,7 +19,7 @@ type Section struct {
 	Title string // the platform's name for users
 	About string // the description in the schema
 	// Values points to a struct. Of its fields, the tag yaml is the key, the tag default the default, and the comment the
-	// description in the schema. One field of platforms is `Enabled *bool` with the key enabled. Values may be a [Checker].
+	// description in the schema. Values may be a [Checker].
 	Values any
 	// Secret is the key of the credentials, or of the address where none are needed. Its default is ${env:VARIABLE:-}.
 	// Without it, the platform or provider is off.

@@ -23,24 +23,10 @@ type Config struct {
 	APIKey sections.Secret `yaml:"api_key" default:"${env:ANTHROPIC_API_KEY:-}"`
 	// The server.
 	BaseURL string `yaml:"base_url" default:"https://api.anthropic.com"`
-	// off, or adaptive = the model decides the amount of thinking before it answers. Older models need thinking_budget
-	// instead.
-	Thinking Thinking `yaml:"thinking" default:"off"`
-	// How many tokens the model may think before it answers: at least 1024; 0 = see thinking. They are billed as output.
-	ThinkingBudget int `yaml:"thinking_budget"`
+	// How many tokens the model may think before it answers: at least 1024. They are billed as output. 0 = none; auto = the model
+	// decides, which older models can't.
+	ThinkingBudget *int `yaml:"thinking_budget" default:"0"`
 }
-
-// Thinking selects whether the model thinks before it answers.
-type Thinking string
-
-// The ways.
-const (
-	off      Thinking = "off"
-	adaptive Thinking = "adaptive"
-)
-
-// Words lists the values.
-func (Thinking) Words() []string { return []string{string(off), string(adaptive)} }
 
 // minBudget is the smallest budget that the API accepts.
 const minBudget = 1024
@@ -55,11 +41,8 @@ func Section() sections.Section {
 
 // Check implements [sections.Checker].
 func (c *Config) Check(reject sections.Reject) {
-	if c.ThinkingBudget != 0 && c.ThinkingBudget < minBudget {
-		reject("thinking_budget", "is less than 1024", "set at least 1024 tokens, or 0")
-	}
-	if c.ThinkingBudget != 0 && c.Thinking == adaptive {
-		reject("thinking_budget", "has no effect with thinking: adaptive", "remove one of the two")
+	if b := c.ThinkingBudget; b != nil && *b != 0 && *b < minBudget {
+		reject("thinking_budget", "is less than 1024", "set at least 1024 tokens, 0 or auto")
 	}
 }
 

@@ -16,7 +16,8 @@ import (
 )
 
 func opened(base, model string, change ...func(*Config)) *Model {
-	c := &Config{APIKey: modeltest.Key, BaseURL: base, ThinkingBudget: 2000}
+	c := &Config{APIKey: modeltest.Key, BaseURL: base, ThinkingBudget: new(int)}
+	*c.ThinkingBudget = 2000
 	for _, f := range change {
 		f(c)
 	}
@@ -33,7 +34,7 @@ func TestModel(t *testing.T) {
 		Tuned: func(base, model string) llm.Model {
 			half, o := 0.5, models.Options{Model: model}
 			o.Parameters = models.Parameters{Temperature: &half, TopP: &half, Stop: []string{"END"}, Effort: "low", Extra: map[string]any{"top_k": 40, "system": nil}}
-			return open(&Config{APIKey: modeltest.Key, BaseURL: base}, o)
+			return open(&Config{APIKey: modeltest.Key, BaseURL: base, ThinkingBudget: new(int)}, o)
 		},
 		Sent:    `{"temperature":0.5,"top_p":0.5,"stop_sequences":["END"],"output_config":{"effort":"low"},"top_k":40,"stream":true}`,
 		Removed: "system",
@@ -95,24 +96,28 @@ func TestCheck(t *testing.T) {
 func TestThinking(t *testing.T) {
 	own := func(n int) *int { return &n }
 	for name, test := range map[string]struct {
-		budget, limit int
-		thinking      Thinking
-		want          string
-		tokens        int
-		own           *int // of the model
-		readable      bool
+		budget   int // negative: auto
+		limit    int
+		want     string
+		tokens   int
+		own      *int // of the model
+		readable bool
 	}{
-		"off":              {0, 0, off, "", maxTokens, nil, true},
-		"a budget":         {2000, 0, off, `{"budget_tokens":2000,"type":"enabled"}`, maxTokens + 2000, nil, false},
-		"within a limit":   {2000, 3000, off, `{"budget_tokens":1500,"type":"enabled"}`, 3000, nil, false},
-		"no room to think": {2000, 1500, off, "", 1500, nil, false},
-		"adaptive":         {0, 0, adaptive, `{"type":"adaptive"}`, maxTokens, nil, false},
-		"to be read":       {2000, 0, off, `{"budget_tokens":2000,"display":"summarized","type":"enabled"}`, maxTokens + 2000, nil, true},
-		"adaptive, read":   {0, 0, adaptive, `{"display":"summarized","type":"adaptive"}`, maxTokens, nil, true},
-		"of the model":     {2000, 0, off, `{"budget_tokens":4000,"type":"enabled"}`, maxTokens + 4000, own(4000), false},
-		"none of its own":  {0, 0, adaptive, "", maxTokens, own(0), false},
+		"off":              {0, 0, "", maxTokens, nil, true},
+		"a budget":         {2000, 0, `{"budget_tokens":2000,"type":"enabled"}`, maxTokens + 2000, nil, false},
+		"within a limit":   {2000, 3000, `{"budget_tokens":1500,"type":"enabled"}`, 3000, nil, false},
+		"no room to think": {2000, 1500, "", 1500, nil, false},
+		"adaptive":         {-1, 0, `{"type":"adaptive"}`, maxTokens, nil, false},
+		"to be read":       {2000, 0, `{"budget_tokens":2000,"display":"summarized","type":"enabled"}`, maxTokens + 2000, nil, true},
+		"adaptive, read":   {-1, 0, `{"display":"summarized","type":"adaptive"}`, maxTokens, nil, true},
+		"of the model":     {2000, 0, `{"budget_tokens":4000,"type":"enabled"}`, maxTokens + 4000, own(4000), false},
+		"none of its own":  {-1, 0, "", maxTokens, own(0), false},
 	} {
-		m := opened("http://a.test", "m", func(c *Config) { c.ThinkingBudget, c.Thinking = test.budget, test.thinking })
+		m := opened("http://a.test", "m", func(c *Config) {
+			if c.ThinkingBudget = nil; test.budget >= 0 {
+				c.ThinkingBudget = &test.budget
+			}
+		})
 		m.options.ThinkingBudget = test.own
 		p := m.request("m", llm.Request{MaxTokens: test.limit, Readable: test.readable}, wire.Names{})
 		body, err := json.Marshal(p)

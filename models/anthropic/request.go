@@ -69,10 +69,12 @@ func (m *Model) resumes(messages []llm.Message) bool {
 
 // think sets the amount of thinking, and the limit on tokens, which includes thinking.
 func (m *Model) think(r *request, limit int, resumes bool) {
-	adapts := m.config.Thinking == adaptive && m.config.ThinkingBudget == 0
-	budget := m.config.ThinkingBudget
+	given, budget := m.config.ThinkingBudget, 0
 	if own := m.options.ThinkingBudget; own != nil { // the setting of a single model takes precedence, also if it is none
-		budget, adapts = *own, false
+		given = own
+	}
+	if given != nil {
+		budget = *given
 	}
 	switch {
 	case limit == 0:
@@ -82,7 +84,7 @@ func (m *Model) think(r *request, limit int, resumes bool) {
 	}
 	r.MaxTokens = limit
 	switch {
-	case adapts && limit >= minBudget:
+	case given == nil && limit >= minBudget:
 		r.Thinking = &thinking{Type: "adaptive"}
 	case budget >= minBudget && !resumes:
 		r.Thinking = &thinking{Type: "enabled", Budget: budget}

@@ -143,7 +143,7 @@ func (p *process) signal(orderly bool) error {
 	return nil
 }
 
-// endsWithin is the longest time that a gateway can take to end: shutdown.grace, and as much again on a loaded machine.
+// endsWithin is the longest time that a gateway can take to end: shutdown, and as much again on a loaded machine.
 const endsWithin = time.Minute
 
 // wait returns when the process has ended after a signal. It fails if the process takes too long or reports a failure.
