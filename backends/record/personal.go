@@ -83,11 +83,11 @@ func RoomTables() []PersonalTable {
 	}
 }
 
-// ListRooms selects the rooms with messages of users, that with the newest one first: the columns are those of [ScanListedRoom], and $1 is the
-// maximum number.
+// ListRooms selects the rooms with messages of users, that with the newest one first: the columns are those of [ScanListedRoom], %s is a
+// condition with the parameters $1 to $4, and $5 is the maximum number.
 const ListRooms = `SELECT r.id, r.connector, r.name, m.at, m.name, m.author FROM rooms r JOIN memories m ON m.seq = (
 		SELECT seq FROM memories WHERE room = r.id AND role IN ('input', 'heard') ORDER BY turn DESC, seq DESC LIMIT 1)
-	ORDER BY m.at DESC, m.seq DESC LIMIT $1`
+	WHERE %s ORDER BY m.at DESC, m.seq DESC LIMIT $5`
 
 // ScanListedRoom reads a row of [ListRooms].
 func ScanListedRoom(r Row) (l chat.ListedRoom, err error) {

@@ -2,20 +2,20 @@ package sqlstore
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
+	"unicode"
 
 	"parley/backends/record"
 	"parley/core/chat"
 )
 
 // RunsSince implements [storage.Overview].
-func (s *overview) RunsSince(ctx context.Context, since time.Time, open bool, limit int) ([]chat.Run, error) {
-	where := "WHERE r.opened >= $2 "
-	if open { // apart, because there is an index for it
-		where += "AND r.status = '' "
-	}
-	all, err := list(ctx, s.Shared, s.scanChatRun, s.selectRuns+where+"ORDER BY r.opened DESC, r.id DESC LIMIT $3", s.Present(), record.Nanos(since), max(limit, 0))
+func (s *overview) RunsSince(ctx context.Context, since time.Time, state chat.RunState, limit int) ([]chat.Run, error) {
+	where := map[chat.RunState]string{chat.OpenRuns: "AND status = ''", chat.FailedRuns: "AND status IN ('failed', 'timeout')"}[state]
+	all, err := list(ctx, s.Shared, s.scanChatRun, s.selectRuns+`WHERE r.id IN (SELECT id FROM runs WHERE opened >= $2 `+where+` ORDER BY opened DESC, id DESC LIMIT $3)
+		ORDER BY r.opened DESC, r.id DESC`, s.Present(), record.Nanos(since), max(limit, 0))
 	return all, s.wrap(err, "listing the runs of all rooms")
 }
 
@@ -34,8 +34,34 @@ func (s *overview) NotesSince(ctx context.Context, kind chat.NoteKind, since tim
 
 // FindEntities implements [storage.Overview].
 func (s *overview) FindEntities(ctx context.Context, part string, limit int) ([]chat.Entity, error) {
-	pattern := "%" + strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(strings.ToLower(part)) + "%"
+	quoted := record.JSON(part) // as in the column names
+	where, args := contains("id || ' ' || names", quoted[1:len(quoted)-1])
 	all, err := list(ctx, s.Shared, record.ScanEntity, `
-		SELECT id, connector, names, bot, details FROM entities WHERE lower(id || ' ' || names) LIKE $1 ESCAPE '!' ORDER BY met DESC, id LIMIT $2`, pattern, max(limit, 0))
+		SELECT id, connector, names, bot, details FROM entities WHERE `+where+` ORDER BY met DESC, id LIMIT $5`, append(args, max(limit, 0))...)
 	return all, s.wrap(err, "looking for people")
+}
+
+// contains returns a condition, with the parameters $1 to $4, that text contains part, regardless of case. Databases often fold the case of
+// Latin letters only, so other letters are compared in the forms that names usually have.
+func contains(text, part string) (where string, args []any) {
+	initial := true
+	title := strings.Map(func(r rune) rune {
+		first := initial
+		if initial = !unicode.IsLetter(r); first {
+			return unicode.ToTitle(r)
+		}
+		return unicode.ToLower(r)
+	}, part)
+	latin := func(r rune) rune {
+		if r <= unicode.MaxASCII {
+			return unicode.ToLower(r)
+		}
+		return r
+	}
+	var all []string
+	for i, form := range []string{part, strings.ToLower(part), strings.ToUpper(part), title} {
+		all = append(all, fmt.Sprintf("lower(%s) LIKE $%d ESCAPE '!'", text, i+1))
+		args = append(args, "%"+strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(strings.Map(latin, form))+"%")
+	}
+	return "(" + strings.Join(all, " OR ") + ")", args
 }

@@ -24,8 +24,9 @@ func (s *personal) RoomRecords(ctx context.Context, room chat.RoomID, after stri
 }
 
 // ListRooms implements [storage.Transcripts].
-func (s *personal) ListRooms(ctx context.Context, limit int) (all []chat.ListedRoom, err error) {
-	all, err = list(ctx, s.Shared, record.ScanListedRoom, record.ListRooms, limit)
+func (s *personal) ListRooms(ctx context.Context, part string, limit int) (all []chat.ListedRoom, err error) {
+	where, args := contains("r.id || ' ' || r.name || ' ' || m.name", part)
+	all, err = list(ctx, s.Shared, record.ScanListedRoom, fmt.Sprintf(record.ListRooms, where), append(args, limit)...)
 	return all, s.wrap(err, "listing the rooms")
 }
 

@@ -318,3 +318,13 @@ type Expiry struct {
 	Uploads  time.Time // that no message names
 	Rest     time.Time
 }
+
+// RunState selects runs.
+type RunState int
+
+// The states: any, those that have not ended, and those that ended without an answer.
+const (
+	AnyState RunState = iota
+	OpenRuns
+	FailedRuns
+)

@@ -38,8 +38,9 @@ type People interface {
 
 // Transcripts lists rooms and reads all stored data of one.
 type Transcripts interface {
-	// ListRooms returns at most limit rooms with messages of users, that with the newest one first.
-	ListRooms(ctx context.Context, limit int) ([]chat.ListedRoom, error)
+	// ListRooms returns at most limit rooms with messages of users, that with the newest one first. The room's id or name, or the name of
+	// the author of that message, contains part, regardless of case.
+	ListRooms(ctx context.Context, part string, limit int) ([]chat.ListedRoom, error)
 	// RoomRecords returns a page of the stored data of a room, like [PersonalData.PersonalRecords]. The messages are in the order
 	// of their arrival. A room that is not stored has no records.
 	RoomRecords(ctx context.Context, room chat.RoomID, after string) (chat.PersonalPage, error)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/cookiejar"
@@ -364,6 +365,29 @@ func TestForms(t *testing.T) {
 	}
 	if _, body := p.get(staff, "/admin"); !strings.Contains(body, "They are") {
 		t.Errorf("the result is not shown: %s", body)
+	}
+}
+
+// Lists that are cut off are still searched and filtered as a whole: a failed question and a quiet room are found behind any number of newer ones.
+func TestOldRoomsAndFailures(t *testing.T) {
+	p := newPage(t, nil)
+	owner := p.logIn("fake/olga")
+	for n := range 1001 {
+		id := fmt.Sprintf("fake/new%d", n)
+		acc, err := p.store.Accept(t.Context(), chat.Message{
+			Memory:  chat.Memory{ID: chat.MemoryID(id + "/1"), Room: chat.RoomID(id), Author: "fake/bob", Name: "Bob", Text: "hello", At: time.Now()},
+			Place:   chat.Room{ID: chat.RoomID(id), Kind: chat.Group, Connector: "fake", Name: "New"},
+			Address: chat.Address{Connector: "fake", Room: chat.RoomID(id)},
+		}, chat.JoinRule{})
+		p.must(err)
+		run, err := p.store.Start(t.Context(), acc.Run, "me")
+		p.must(err)
+		p.must(p.store.Finish(t.Context(), run.ID, run.Epoch, answer.Outcome{Status: answer.Completed}, chat.Memory{ID: run.Said(), Room: run.Room, Author: "agent", Text: "hi", At: time.Now()}))
+	}
+	for path, want := range map[string]string{"/admin/review": "failed: ", "/admin/people?q=ALERT(": "fake%2Fr"} {
+		if _, body := p.get(owner, path); !strings.Contains(body, want) {
+			t.Errorf("%s lacks %q", path, want)
+		}
 	}
 }
 

@@ -35,7 +35,7 @@ type liveRun struct {
 
 // live shows the answers that are being written.
 func (a *Admin) live(v *visit) (shown view) {
-	for _, r := range check(a.Store.RunsSince(v.Context(), time.Time{}, true, mostLive))(v) {
+	for _, r := range check(a.Store.RunsSince(v.Context(), time.Time{}, chat.OpenRuns, mostLive))(v) {
 		shown.Live = append(shown.Live, a.liveRun(v, r, r.Text))
 	}
 	return shown

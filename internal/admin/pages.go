@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"parley/connectors/web/login"
-	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/quota"
 	"parley/core/text"
@@ -106,10 +105,8 @@ func (a *Admin) people(v *visit) view {
 		}
 	}
 	rooms := table{Title: "Rooms", Empty: "No rooms found.", Columns: []string{"Room", "Platform", "Last message", "By"}}
-	for _, r := range check(a.Store.ListRooms(v.Context(), mostSearched))(v) {
-		if len(rooms.Rows) < mostFound && contains(q, string(r.ID), r.Name, r.AuthorName) {
-			rooms.add(cmp.Or(r.Name, shortID(string(r.ID))), r.Connector, a.clock(r.At), r.AuthorName).link(0, "/room", string(r.ID))
-		}
+	for _, r := range check(a.Store.ListRooms(v.Context(), q, mostFound))(v) {
+		rooms.add(cmp.Or(r.Name, shortID(string(r.ID))), r.Connector, a.clock(r.At), r.AuthorName).link(0, "/room", string(r.ID))
 	}
 	return view{Search: &q, Tables: []table{people, rooms}}
 }
@@ -148,7 +145,7 @@ func (a *Admin) room(v *visit) view {
 // runs lists the newest answers, with their questions.
 func (a *Admin) runs(v *visit) view {
 	t := table{Title: "Answers", Empty: "Nothing was answered yet.", Columns: []string{"Time", "Room", "By", "Question", "Outcome"}}
-	for _, r := range check(a.Store.RunsSince(v.Context(), time.Time{}, false, mostFound))(v) {
+	for _, r := range check(a.Store.RunsSince(v.Context(), time.Time{}, chat.AnyState, mostFound))(v) {
 		a.addRun(v, &t, r)
 	}
 	return view{Tables: []table{t}}
@@ -207,10 +204,8 @@ func shortID(id string) string {
 func (a *Admin) review(v *visit) view {
 	since := time.Now().AddDate(0, 0, -reviewDays)
 	failed := table{Title: "Not answered", Empty: "All questions were answered.", Columns: []string{"Time", "Room", "By", "Question", "Outcome"}}
-	for _, r := range check(a.Store.RunsSince(v.Context(), since, false, mostSearched))(v) {
-		if r.Outcome.Status == answer.Failed || r.Outcome.Status == answer.TimedOut {
-			a.addRun(v, &failed, r)
-		}
+	for _, r := range check(a.Store.RunsSince(v.Context(), since, chat.FailedRuns, mostSearched))(v) {
+		a.addRun(v, &failed, r)
 	}
 	down := table{Title: "Rated down", Empty: "No answer was rated down.", Columns: []string{"Time", "Room", "Answer", "Reason"}}
 	for _, n := range check(a.Store.NotesSince(v.Context(), chat.FeedbackNote, since, mostSearched))(v) {

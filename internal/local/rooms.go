@@ -14,7 +14,7 @@ const mostRooms = 1000
 type roomsReply struct{ Rooms []chat.ListedRoom }
 
 var rooms = command[struct{}, roomsReply]{name: "rooms", do: func(ctx context.Context, store Store, _ Runtime, _ struct{}) (roomsReply, error) {
-	all, err := store.ListRooms(ctx, mostRooms)
+	all, err := store.ListRooms(ctx, "", mostRooms)
 	return roomsReply{all}, err
 }}
 

@@ -47,7 +47,7 @@ type Store interface {
 	Replicas(ctx context.Context) (chat.Fleet, error)
 	PersonalRecords(ctx context.Context, person chat.EntityID, after string) (chat.PersonalPage, error)
 	DeletePersonal(ctx context.Context, person chat.EntityID) (chat.PersonalDeletion, error)
-	ListRooms(ctx context.Context, limit int) ([]chat.ListedRoom, error)
+	ListRooms(ctx context.Context, part string, limit int) ([]chat.ListedRoom, error)
 	RoomRecords(ctx context.Context, room chat.RoomID, after string) (chat.PersonalPage, error)
 	Keep(ctx context.Context, name, value string) error
 	Kept(ctx context.Context, name string) (string, error)

@@ -152,8 +152,8 @@ func (s *Interceptor) Leave(ctx context.Context, a1 string) error {
 	return intercept(ctx, s, Call{"Leave", []any{a1}}, func() error { return s.Store.Leave(ctx, a1) })
 }
 
-func (s *Interceptor) ListRooms(ctx context.Context, a1 int) ([]chat.ListedRoom, error) {
-	return intercept1(ctx, s, Call{"ListRooms", []any{a1}}, func() ([]chat.ListedRoom, error) { return s.Store.ListRooms(ctx, a1) })
+func (s *Interceptor) ListRooms(ctx context.Context, a1 string, a2 int) ([]chat.ListedRoom, error) {
+	return intercept1(ctx, s, Call{"ListRooms", []any{a1, a2}}, func() ([]chat.ListedRoom, error) { return s.Store.ListRooms(ctx, a1, a2) })
 }
 
 func (s *Interceptor) Mark(ctx context.Context, a1 chat.RoomID, a2 chat.MemoryID) (chat.Accepted, error) {
@@ -344,7 +344,7 @@ func (s *Interceptor) RunShowing(ctx context.Context, a1 chat.RoomID, a2 bool, a
 	return intercept1(ctx, s, Call{"RunShowing", []any{a1, a2, a3, a4}}, func() (chat.Run, error) { return s.Store.RunShowing(ctx, a1, a2, a3, a4) })
 }
 
-func (s *Interceptor) RunsSince(ctx context.Context, a1 time.Time, a2 bool, a3 int) ([]chat.Run, error) {
+func (s *Interceptor) RunsSince(ctx context.Context, a1 time.Time, a2 chat.RunState, a3 int) ([]chat.Run, error) {
 	return intercept1(ctx, s, Call{"RunsSince", []any{a1, a2, a3}}, func() ([]chat.Run, error) { return s.Store.RunsSince(ctx, a1, a2, a3) })
 }
 

@@ -4,7 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/llm"
 )
 
 func overviewChecks() []storeCheck {
@@ -24,18 +26,23 @@ func listsRuns(t *testing.T, s store) {
 	s.finish(s.start(ended.ID, "me"), answerOf(ended, "yes"))
 	time.Sleep(time.Second)
 	open = s.opened("b", 1)
-	list := func(since time.Time, onlyOpen bool, limit int) (ids []chat.RunID) {
-		all, err := s.RunsSince(t.Context(), since, onlyOpen, limit)
+	list := func(since time.Time, which chat.RunState, limit int) (ids []chat.RunID) {
+		all, err := s.RunsSince(t.Context(), since, which, limit)
 		s.must(err)
 		for _, r := range all {
 			ids = append(ids, r.ID)
 		}
 		return ids
 	}
-	s.same("all", list(time.Time{}, false, 9), []chat.RunID{open.ID, ended.ID, old.ID})
-	s.same("new ones", list(since, false, 9), []chat.RunID{open.ID, ended.ID})
-	s.same("open ones", list(time.Time{}, true, 9), []chat.RunID{open.ID, old.ID})
-	s.same("one", list(time.Time{}, true, 1), []chat.RunID{open.ID})
+	s.same("all", list(time.Time{}, chat.AnyState, 9), []chat.RunID{open.ID, ended.ID, old.ID})
+	s.same("new ones", list(since, chat.AnyState, 9), []chat.RunID{open.ID, ended.ID})
+	s.same("open ones", list(time.Time{}, chat.OpenRuns, 9), []chat.RunID{open.ID, old.ID})
+	s.same("one", list(time.Time{}, chat.OpenRuns, 1), []chat.RunID{open.ID})
+	failed := s.start(open.ID, "me")
+	s.must(s.Finish(t.Context(), failed.ID, failed.Epoch, answer.Outcome{Status: answer.Failed, Failure: llm.ProviderIssue}, answerOf(open, "")))
+	last := s.opened("c", 1)
+	s.finish(s.start(last.ID, "me"), answerOf(last, "yes"))
+	s.same("the failed one", list(time.Time{}, chat.FailedRuns, 1), []chat.RunID{open.ID})
 }
 
 func listsApprovals(t *testing.T, s store) {
@@ -71,11 +78,11 @@ func listsNotes(t *testing.T, s store) {
 }
 
 func findsPeople(t *testing.T, s store) {
-	for _, e := range []chat.Entity{{ID: "fake/1", Connector: "fake", Names: []string{"Ada", "Countess"}}, {ID: "fake/2", Connector: "fake", Names: []string{"100%"}}} {
+	for _, e := range []chat.Entity{{ID: "fake/1", Connector: "fake", Names: []string{"Ada", "Countess"}}, {ID: "fake/2", Connector: "fake", Names: []string{"100%", `Мария Özil & "Co" <x>`}}} {
 		_, err := s.SaveEntity(t.Context(), e)
 		s.must(err)
 	}
-	for part, want := range map[string]int{"": 2, "COUNT": 1, "fake/": 2, "fake/2": 1, "0%": 1, "%a": 0, "none": 0, "_": 0, "!": 0} {
+	for part, want := range map[string]int{"": 2, "COUNT": 1, "fake/": 2, "fake/2": 1, "0%": 1, "%a": 0, "none": 0, "_": 0, "!": 0, "Мария": 1, "мария ö": 1, "ÖZIL": 1, "özil & \"co\" <X": 1, "Мирия": 0} {
 		all, err := s.FindEntities(t.Context(), part, 9)
 		s.must(err)
 		s.same("the number for "+part, len(all), want)

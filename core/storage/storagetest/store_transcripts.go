@@ -21,14 +21,19 @@ func Transcripts(t *testing.T, open func(t *testing.T) storage.Store) {
 		}
 		s.opened("first", 2)
 		s.must(s.SaveRoom(t.Context(), chat.Room{ID: "empty", Kind: chat.API, Created: time.Now()}))
-		all, err := s.ListRooms(t.Context(), 5)
+		all, err := s.ListRooms(t.Context(), "", 5)
 		s.must(err)
 		var listed []string
 		for _, l := range all {
 			listed = append(listed, string(l.ID)+" "+l.Name+" "+string(l.Author)+" "+l.Connector)
 		}
 		s.same("the rooms", listed, []string{"first the first ada fake", "second the second ada fake"})
-		all, err = s.ListRooms(t.Context(), 1)
+		for part, want := range map[string]int{"THE SEC": 1, "ada": 2, "fIrst": 1, "none": 0, "%": 0} {
+			all, err = s.ListRooms(t.Context(), part, 5)
+			s.must(err)
+			s.same("the number of rooms for "+part, len(all), want)
+		}
+		all, err = s.ListRooms(t.Context(), "", 1)
 		s.must(err)
 		s.same("the number of rooms", len(all), 1)
 		var texts []string
