@@ -145,27 +145,25 @@ func (m *Model) advice(kind llm.FailureKind, status int) string {
 // Generate implements [llm.Model]. An agent acts by itself, so it is asked again only if it can't have begun: it could not be
 // reached, or was busy. A request that continues a run is announced before it is sent, and not repeated at all.
 func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
-	return func(yield func(llm.Chunk, error) bool) {
-		m.Run(ctx, req, yield, func(ctx context.Context, _ context.CancelCauseFunc, _ string, req llm.Request, yield func(llm.Chunk) bool) error {
-			j := m.job(req)
-			if j.paused != nil {
-				if !yield(llm.Chunk{Acts: true, State: raw(j.kept)}) {
-					return nil
-				}
+	return m.Run(ctx, req, func(ctx context.Context, _ context.CancelCauseFunc, _ string, req llm.Request, yield func(llm.Chunk) bool) error {
+		j := m.job(req)
+		if j.paused != nil {
+			if !yield(llm.Chunk{Acts: true, State: raw(j.kept)}) {
+				return nil
 			}
-			began, err := m.run(ctx, j, yield)
-			if r, ok := errors.AsType[*wire.Refusal](err); ok && j.paused != nil && r.Gone() {
-				f := m.Failure(err)
-				return &llm.Failure{Kind: llm.UnknownQuestion, Err: f.Err}
-			}
-			if err != nil && ctx.Err() == nil && !wire.Filtered(err) && (began || !wire.Unprocessed(err)) {
-				f := m.Failure(err)
-				f.Retry = false
-				return f
-			}
-			return err
-		})
-	}
+		}
+		began, err := m.run(ctx, j, yield)
+		if r, ok := errors.AsType[*wire.Refusal](err); ok && j.paused != nil && r.Gone() {
+			f := m.Failure(err)
+			return &llm.Failure{Kind: llm.UnknownQuestion, Err: f.Err}
+		}
+		if err != nil && ctx.Err() == nil && !wire.Filtered(err) && (began || !wire.Unprocessed(err)) {
+			f := m.Failure(err)
+			f.Retry = false
+			return f
+		}
+		return err
+	})
 }
 
 // run makes the request j and yields its answer. began reports whether the agent has accepted the request. An agent of a version

@@ -85,19 +85,17 @@ func (m *Model) Check(ctx context.Context, uses wire.Uses) (string, error) {
 
 // Generate implements [llm.Model].
 func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
-	return func(yield func(llm.Chunk, error) bool) {
-		m.Run(ctx, req, yield, func(ctx context.Context, _ context.CancelCauseFunc, name string, req llm.Request, yield func(llm.Chunk) bool) error {
-			names := wire.NamesOf(req)
-			body, err := wire.Extend(m.request(name, req, names), m.options.Extra)
-			if err != nil {
-				return err
-			}
-			res, err := m.Stream(ctx, wire.Call{Path: "v1/messages", Body: body}, whole)
-			if err != nil {
-				return err
-			}
-			defer res.Body.Close()
-			return (&stream{names: names, owner: m.String(), yield: yield}).read(wire.NewEventReader(res.Body, maxEvent))
-		})
-	}
+	return m.Run(ctx, req, func(ctx context.Context, _ context.CancelCauseFunc, name string, req llm.Request, yield func(llm.Chunk) bool) error {
+		names := wire.NamesOf(req)
+		body, err := wire.Extend(m.request(name, req, names), m.options.Extra)
+		if err != nil {
+			return err
+		}
+		res, err := m.Stream(ctx, wire.Call{Path: "v1/messages", Body: body}, whole)
+		if err != nil {
+			return err
+		}
+		defer res.Body.Close()
+		return (&stream{names: names, owner: m.String(), yield: yield}).read(wire.NewEventReader(res.Body, maxEvent))
+	})
 }

@@ -111,17 +111,5 @@ type (
 
 // names lists the models of the server.
 func (m *Model) names(ctx context.Context) (names []string, err error) {
-	var list struct {
-		Data []struct {
-			ID string `json:"id"`
-		} `json:"data"`
-	}
-	call := wire.Call{Method: http.MethodGet, Path: "v1/models", Query: url.Values{"limit": {"1000"}}}
-	if err := m.Ask(ctx, call, &list); err != nil {
-		return nil, err
-	}
-	for _, model := range list.Data {
-		names = append(names, model.ID)
-	}
-	return names, nil
+	return m.IDsAt(ctx, wire.Call{Method: http.MethodGet, Path: "v1/models", Query: url.Values{"limit": {"1000"}}})
 }

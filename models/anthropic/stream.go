@@ -49,7 +49,7 @@ func (s *stream) read(events *wire.EventReader) error {
 			return nil
 		}
 	}
-	return s.end(events.Err)
+	return wire.End(s.done, events.Err, wire.Keep(s.owner, s.blocks, block.thought), &s.usage, s.yield)
 }
 
 // event yields the chunks of an event, and reports whether yield wants more. Unknown events are ignored, as
@@ -136,36 +136,7 @@ func (s *stream) delta(d delta) bool {
 	return true // citations are not shown
 }
 
-// end yields the last chunk of the answer, or returns the reason why it is incomplete.
-func (s *stream) end(err error) error {
-	switch {
-	case s.done:
-	case err != nil:
-		return fmt.Errorf("%w: %w", wire.ErrCut, err)
-	default:
-		return wire.ErrCut
-	}
-	if o := s.opaque(); o != nil && !s.yield(llm.Chunk{Opaque: o}) {
-		return nil
-	}
-	s.yield(llm.Chunk{Usage: &s.usage})
-	return nil
-}
-
-// opaque returns the blocks to be sent back. Without thinking, text and calls say it all.
-func (s *stream) opaque() *llm.Opaque {
-	thought := false
-	for _, b := range s.blocks {
-		thought = thought || b.thought()
-	}
-	data, err := json.Marshal(s.blocks)
-	if !thought || err != nil {
-		return nil
-	}
-	return &llm.Opaque{Owner: s.owner, Data: data}
-}
-
-// thought reports whether b is thinking, readable or not.
+// thought reports whether b is thinking, readable or not. Without thinking, text and calls say it all, and no block is sent back.
 func (b block) thought() bool { return b.Kind == "thinking" || b.Kind == "redacted_thinking" }
 
 // finish translates the reason why the answer ended.

@@ -58,16 +58,14 @@ func (m *Model) Check(ctx context.Context, uses wire.Uses) (string, error) {
 
 // Generate implements [llm.Model].
 func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
-	return func(yield func(llm.Chunk, error) bool) {
-		m.Run(ctx, req, yield, func(ctx context.Context, _ context.CancelCauseFunc, name string, req llm.Request, yield func(llm.Chunk) bool) error {
-			res, err := m.do(ctx, http.MethodPost, "answers", m.question(name, req))
-			if err != nil {
-				return err
-			}
-			defer res.Body.Close()
-			return read(res, yield)
-		})
-	}
+	return m.Run(ctx, req, func(ctx context.Context, _ context.CancelCauseFunc, name string, req llm.Request, yield func(llm.Chunk) bool) error {
+		res, err := m.do(ctx, http.MethodPost, "answers", m.question(name, req))
+		if err != nil {
+			return err
+		}
+		defer res.Body.Close()
+		return read(res, yield)
+	})
 }
 
 // list returns the names of the server's models.

@@ -7,11 +7,8 @@ package gemini
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"iter"
 	"net/http"
-	"slices"
 
 	"parley/core/llm"
 	"parley/internal/sections"
@@ -56,9 +53,6 @@ var (
 	_ llm.Embedder = (*Model)(nil)
 )
 
-// batch is the number of texts in one request for embeddings.
-const batch = 64
-
 // open returns a model without asking the provider anything.
 func open(c *Config, o models.Options) *Model {
 	m := &Model{config: *c, options: o, Endpoint: wire.NewEndpoint(wire.Options{
@@ -96,42 +90,24 @@ func (m *Model) CheckEmbeds(ctx context.Context) (string, error) {
 
 // Generate implements [llm.Model].
 func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
-	return func(yield func(llm.Chunk, error) bool) {
-		m.Run(ctx, req, yield, func(ctx context.Context, _ context.CancelCauseFunc, name string, req llm.Request, yield func(llm.Chunk) bool) error {
-			names := wire.NamesOf(req)
-			s := stream{names: names, owner: m.String(), yield: yield}
-			body, err := extended(m.request(name, req, names), m.options.Extra)
-			if err != nil {
-				return err
-			}
-			if err := m.events(ctx, name, body, s.response); err != nil {
-				return s.end(err)
-			}
-			return s.end(nil)
-		})
-	}
+	return m.Run(ctx, req, func(ctx context.Context, _ context.CancelCauseFunc, name string, req llm.Request, yield func(llm.Chunk) bool) error {
+		names := wire.NamesOf(req)
+		s := stream{names: names, owner: m.String(), yield: yield}
+		body, err := extended(m.request(name, req, names), m.options.Extra)
+		if err != nil {
+			return err
+		}
+		if err := m.events(ctx, name, body, s.response); err != nil && !s.finished {
+			return err
+		}
+		signed := func(p part) bool { return p.Signature != nil } // without signatures, text and calls say it all
+		return wire.End(s.finished, nil, wire.Keep(s.owner, s.parts, signed), s.usage, yield)
+	})
 }
 
 // Embed implements [llm.Embedder].
 func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
-	return wire.Once(ctx, m.Endpoint, func(name string) (all [][]float32, err error) {
-		for part := range slices.Chunk(texts, batch) {
-			res, err := m.embed(ctx, name, part)
-			if err != nil {
-				return nil, fmt.Errorf("embed: %w", err)
-			}
-			if len(res) != len(part) {
-				return nil, fmt.Errorf("embed: got %d vectors for %d texts", len(res), len(part))
-			}
-			all = append(all, res...)
-		}
-		for _, v := range all {
-			if len(v) == 0 || len(v) != len(all[0]) {
-				return nil, errors.New("embed: the vectors differ in length")
-			}
-		}
-		return all, nil
-	})
+	return wire.Embed(ctx, m.Endpoint, texts, m.embed)
 }
 
 // embed makes one request for the vectors of texts.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"mime"
-	"net/http"
 	"strings"
 
 	"parley/core/llm"
@@ -74,12 +73,7 @@ func (m *Model) GenerateImage(ctx context.Context, prompt string) (llm.File, err
 		if err != nil {
 			return llm.File{}, fmt.Errorf("generate an image: %w", err)
 		}
-		media := http.DetectContentType(data)
-		kind, ok := strings.CutPrefix(media, "image/")
-		if !ok {
-			return llm.File{}, fmt.Errorf("generate an image: the response is not an image but %s", media)
-		}
-		return llm.File{Name: "picture." + kind, Type: media, Data: data}, nil
+		return wire.Picture(data)
 	})
 }
 

@@ -110,37 +110,6 @@ func (s *stream) finish(r string) (reason llm.FinishReason, broken bool) {
 	return llm.FinishStop, false
 }
 
-// end yields the last chunk of the answer, or returns the reason why it is incomplete.
-func (s *stream) end(err error) error {
-	switch {
-	case s.finished:
-	case err == nil:
-		return wire.ErrCut
-	default:
-		return err
-	}
-	if o := s.opaque(); o != nil && !s.yield(llm.Chunk{Opaque: o}) {
-		return nil
-	}
-	if s.usage != nil {
-		s.yield(llm.Chunk{Usage: s.usage})
-	}
-	return nil
-}
-
-// opaque returns the parts to be sent back. Without signatures, text and calls say it all.
-func (s *stream) opaque() *llm.Opaque {
-	signed := false
-	for _, p := range s.parts {
-		signed = signed || p.Signature != nil
-	}
-	data, err := json.Marshal(s.parts)
-	if !signed || err != nil {
-		return nil
-	}
-	return &llm.Opaque{Owner: s.owner, Data: data}
-}
-
 // whole returns the events that a whole answer would have been, or nil if it is none: some servers send one, or a list
 // of the parts of one, although a stream was asked for.
 func whole(answer []byte) []any {

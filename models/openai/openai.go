@@ -124,19 +124,17 @@ func (m *Model) headers() http.Header {
 
 // Generate implements [llm.Model].
 func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
-	return func(yield func(llm.Chunk, error) bool) {
-		tokens := wire.Limit(m.options.MaxTokens, req.MaxTokens)
-		m.Run(ctx, req, yield, func(ctx context.Context, cancel context.CancelCauseFunc, name string, req llm.Request, yield func(llm.Chunk) bool) error {
-			names := wire.NamesOf(req)
-			res, err := m.post(ctx, name, tokens, req, names)
-			if err != nil {
-				return err
-			}
-			defer res.Body.Close()
-			s := stream{names: names, release: cancel, thought: reasoning{field: m.options.Reasoning}, owner: m.String()}
-			return s.read(res.Body, yield)
-		})
-	}
+	tokens := wire.Limit(m.options.MaxTokens, req.MaxTokens)
+	return m.Run(ctx, req, func(ctx context.Context, cancel context.CancelCauseFunc, name string, req llm.Request, yield func(llm.Chunk) bool) error {
+		names := wire.NamesOf(req)
+		res, err := m.post(ctx, name, tokens, req, names)
+		if err != nil {
+			return err
+		}
+		defer res.Body.Close()
+		s := stream{names: names, release: cancel, thought: reasoning{field: m.options.Reasoning}, owner: m.String()}
+		return s.read(res.Body, yield)
+	})
 }
 
 // MaxTokens implements [llm.Bounded].

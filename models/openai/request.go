@@ -85,26 +85,11 @@ func (m *Model) body(name string, tokens int, req llm.Request, n wire.Names) ([]
 		text = append(text[:len(text)-len("}")], `,"tools":`...)
 		text = append(append(text, tools...), '}')
 	}
-	if len(m.options.Extra) == 0 {
-		return text, nil
+	all, err := wire.Extend(json.RawMessage(text), m.options.Extra)
+	if err != nil || len(m.options.Extra) == 0 {
+		return text, err
 	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(text, &fields); err != nil {
-		return nil, err
-	}
-	for key, value := range m.options.Extra {
-		if key == "stream" {
-			continue // only a stream can be read
-		}
-		if value == nil {
-			delete(fields, key)
-			continue
-		}
-		if fields[key], err = encoded(value, 0); err != nil {
-			return nil, err
-		}
-	}
-	return encoded(fields, 0)
+	return encoded(all, 0)
 }
 
 // encoded returns v as JSON without escaping <, > and &, which would only make prompts longer. There is room for more

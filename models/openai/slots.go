@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"mime"
 	"mime/multipart"
-	"net/http"
 	"net/textproto"
 	"path"
 	"slices"
@@ -24,9 +23,6 @@ var (
 	_ llm.ImageGenerator = (*Model)(nil)
 	_ llm.Embedder       = (*Model)(nil)
 )
-
-// batch is the number of texts in one request for embeddings. OpenAI accepts 2048, smaller servers a few hundred.
-const batch = 64
 
 // Transcribe implements [llm.Transcriber].
 func (m *Model) Transcribe(ctx context.Context, name, media string, sound []byte) (string, error) {
@@ -112,33 +108,16 @@ func (m *Model) GenerateImage(ctx context.Context, prompt string) (llm.File, err
 			return llm.File{}, errors.New("generate an image: the response has no image")
 		}
 		data, err := base64.StdEncoding.DecodeString(res.Data[0].B64JSON)
-		media := http.DetectContentType(data)
-		kind, ok := strings.CutPrefix(media, "image/")
-		if err != nil || !ok {
-			return llm.File{}, fmt.Errorf("generate an image: the response is not an image but %s", media)
+		if err != nil {
+			return llm.File{}, fmt.Errorf("generate an image: %w", err)
 		}
-		return llm.File{Name: "picture." + kind, Type: media, Data: data}, nil
+		return wire.Picture(data)
 	})
 }
 
 // Embed implements [llm.Embedder].
 func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
-	return wire.Once(ctx, m.Endpoint, func(model string) ([][]float32, error) {
-		all := make([][]float32, 0, len(texts))
-		for part := range slices.Chunk(texts, batch) {
-			vectors, err := m.embedPart(ctx, model, part)
-			if err != nil {
-				return nil, fmt.Errorf("embed: %w", err)
-			}
-			all = append(all, vectors...)
-		}
-		for _, v := range all {
-			if len(v) == 0 || len(v) != len(all[0]) {
-				return nil, errors.New("embed: the vectors differ in length")
-			}
-		}
-		return all, nil
-	})
+	return wire.Embed(ctx, m.Endpoint, texts, m.embedPart)
 }
 
 // embedPart makes one request. The vectors can come in any order; their index is that of their text.
@@ -161,11 +140,8 @@ func (m *Model) embedPart(ctx context.Context, model string, texts []string) ([]
 	if err := m.Ask(ctx, wire.Call{Path: "embeddings", Body: p}, &res); err != nil {
 		return nil, err
 	}
-	if len(res.Data) != len(texts) {
-		return nil, fmt.Errorf("got %d vectors for %d texts", len(res.Data), len(texts))
-	}
 	slices.SortFunc(res.Data, func(a, b vector) int { return cmp.Compare(a.Index, b.Index) })
-	vectors := make([][]float32, len(texts))
+	vectors := make([][]float32, len(res.Data))
 	for i, d := range res.Data {
 		vectors[i] = d.Embedding
 	}

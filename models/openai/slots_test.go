@@ -14,6 +14,7 @@ import (
 
 	"parley/core/llm"
 	"parley/models/modelfake"
+	"parley/models/wire"
 )
 
 // uses are what a Model can do beside answering, each with the endpoint it asks.
@@ -95,7 +96,7 @@ func TestPaintNothing(t *testing.T) {
 func TestEmbed(t *testing.T) {
 	fake := modelfake.New(modelfake.Options{Key: testKey})
 	var texts []string
-	for i := range 2*batch + 3 {
+	for i := range 2*wire.EmbedBatch + 3 {
 		texts = append(texts, fmt.Sprintf("text %d", i))
 	}
 	got, err := over(t, fake).Embed(t.Context(), texts)

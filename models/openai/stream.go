@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"time"
@@ -29,9 +28,8 @@ type stream struct {
 	names   wire.Names
 	calls   calls
 	finish  llm.FinishReason
-	done    bool // [DONE] has come
-	counted bool // usage has come
-	usage   llm.Usage
+	done    bool                    // [DONE] has come
+	usage   *llm.Usage              // nil until it has come
 	release context.CancelCauseFunc // ends the request
 	rest    *time.Timer             // calls release after afterFinish; nil until the answer has finished
 	chunk   chunk                   // the newest
@@ -53,21 +51,8 @@ func (s *stream) read(in io.Reader, yield func(llm.Chunk) bool) error {
 			return err
 		}
 	}
-	switch err := e.Err; {
 	// An answer with a finish reason is complete, even if the connection broke after it.
-	case s.done || s.finish != "":
-	case err != nil:
-		return fmt.Errorf("%w: %w", wire.ErrCut, err)
-	default:
-		return wire.ErrCut
-	}
-	if o := s.opaque(); o != nil && !yield(llm.Chunk{Opaque: o}) {
-		return nil
-	}
-	if s.counted {
-		yield(llm.Chunk{Usage: &s.usage})
-	}
-	return nil
+	return wire.End(s.done || s.finish != "", e.Err, s.opaque(), s.usage, yield)
 }
 
 // event yields the chunks of one event, and reports whether yield wants more.
@@ -88,9 +73,8 @@ func (s *stream) event(e *wire.EventReader, yield func(llm.Chunk) bool) (more bo
 		return false, wire.ParseRefusal(data)
 	}
 	if c.counted {
-		// The last one counts: some send a growing one with every chunk.
-		s.usage = c.usage
-		s.counted = true
+		usage := c.usage // the last one counts: some send a growing one with every chunk
+		s.usage = &usage
 	}
 	for i := range c.choices {
 		if c.choices[i].thinks {

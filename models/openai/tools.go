@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"sync/atomic"
@@ -41,7 +40,7 @@ func (t *tools) encoded(all []llm.Tool, n wire.Names, strict bool) ([]byte, erro
 	if len(all) == 0 {
 		return nil, nil
 	}
-	if last := t.last.Load(); last != nil && last.strict == strict && slices.EqualFunc(last.tools, all, sameTool) {
+	if last := t.last.Load(); last != nil && last.strict == strict && slices.EqualFunc(last.tools, all, wire.SameTool) {
 		return last.text, nil
 	}
 	list := make([]tool, 0, len(all))
@@ -60,8 +59,4 @@ func (t *tools) encoded(all []llm.Tool, n wire.Names, strict bool) ([]byte, erro
 	}
 	t.last.Store(&encodedTools{slices.Clone(all), strict, text})
 	return text, nil
-}
-
-func sameTool(a, b llm.Tool) bool {
-	return a.Name == b.Name && a.Description == b.Description && bytes.Equal(a.Parameters, b.Parameters)
 }

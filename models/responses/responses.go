@@ -83,11 +83,9 @@ func (m *Model) Check(ctx context.Context, uses wire.Uses) (string, error) {
 
 // Generate implements [llm.Model].
 func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
-	return func(yield func(llm.Chunk, error) bool) {
-		m.Run(ctx, req, yield, func(ctx context.Context, _ context.CancelCauseFunc, name string, req llm.Request, yield func(llm.Chunk) bool) error {
-			return m.stream(ctx, name, req, yield)
-		})
-	}
+	return m.Run(ctx, req, func(ctx context.Context, _ context.CancelCauseFunc, name string, req llm.Request, yield func(llm.Chunk) bool) error {
+		return m.stream(ctx, name, req, yield)
+	})
 }
 
 // stream makes one request and yields its answer. If the provider no longer has the conversation, it is sent again as a
@@ -110,7 +108,7 @@ func (m *Model) stream(ctx context.Context, name string, req llm.Request, yield 
 			return err
 		}
 	}
-	return s.end(e.Err)
+	return wire.End(s.done, e.Err, wire.Keep(s.owner, s.items, item.needed), &s.usage, yield)
 }
 
 // post sends a request and returns its response, whose body the caller closes.

@@ -3,7 +3,6 @@ package responses
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"parley/core/llm"
@@ -135,35 +134,9 @@ func (s *stream) complete(r response) bool {
 	return s.yield(llm.Chunk{Finish: finish, State: s.keep(r.ID)})
 }
 
-// end yields the last chunk of the answer, or returns the reason why it is incomplete.
-func (s *stream) end(err error) error {
-	switch {
-	case s.done:
-	case err != nil:
-		return fmt.Errorf("%w: %w", wire.ErrCut, err)
-	default:
-		return wire.ErrCut
-	}
-	if o := s.opaque(); o != nil && !s.yield(llm.Chunk{Opaque: o}) {
-		return nil
-	}
-	s.yield(llm.Chunk{Usage: &s.usage})
-	return nil
-}
-
-// opaque returns the items to be sent back. If there is neither reasoning nor a phase among them, text and calls say it
-// all.
-func (s *stream) opaque() *llm.Opaque {
-	needed := false
-	for _, i := range s.items {
-		needed = needed || i.Kind == "reasoning" || i.Phase != ""
-	}
-	data, err := json.Marshal(s.items)
-	if !needed || err != nil {
-		return nil
-	}
-	return &llm.Opaque{Owner: s.owner, Data: data}
-}
+// needed reports whether the items of an answer have to be sent back because of i. If there is neither reasoning nor a phase among
+// them, text and calls say it all.
+func (i item) needed() bool { return i.Kind == "reasoning" || i.Phase != "" }
 
 // whole returns the events that a whole answer would have been, or nil if it is none: some servers send one although a
 // stream was asked for.

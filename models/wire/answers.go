@@ -3,12 +3,16 @@ package wire
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
+	"parley/core/llm"
+	"slices"
+	"strings"
 )
 
 const (
@@ -99,4 +103,65 @@ func eventsOf(all []any) []byte {
 		fmt.Fprintf(&out, "data: %s\n\n", data)
 	}
 	return out.Bytes()
+}
+
+// End yields the last chunks of an answer: its opaque data and its usage; nil is none. An answer that is not done is [ErrCut], with
+// err, the reason why there are no more events, if there is one.
+func End(done bool, err error, opaque *llm.Opaque, usage *llm.Usage, yield func(llm.Chunk) bool) error {
+	switch {
+	case !done && err != nil:
+		return fmt.Errorf("%w: %w", ErrCut, err)
+	case !done:
+		return ErrCut
+	}
+	if opaque != nil && !yield(llm.Chunk{Opaque: opaque}) {
+		return nil
+	}
+	if usage != nil {
+		yield(llm.Chunk{Usage: usage})
+	}
+	return nil
+}
+
+// Keep returns the parts of an answer as opaque data of its owner, or nil if none of them has to be sent back.
+func Keep[T any](owner string, parts []T, needed func(T) bool) *llm.Opaque {
+	data, err := json.Marshal(parts)
+	if err != nil || !slices.ContainsFunc(parts, needed) {
+		return nil
+	}
+	return &llm.Opaque{Owner: owner, Data: data}
+}
+
+// Picture returns a generated image. It fails if data is something else.
+func Picture(data []byte) (llm.File, error) {
+	media := http.DetectContentType(data)
+	kind, ok := strings.CutPrefix(media, "image/")
+	if !ok {
+		return llm.File{}, fmt.Errorf("generate an image: the response is not an image but %s", media)
+	}
+	return llm.File{Name: "picture." + kind, Type: media, Data: data}, nil
+}
+
+// EmbedBatch is the number of texts in one request for embeddings. OpenAI accepts 2048, smaller servers a few hundred.
+const EmbedBatch = 64
+
+// Embed embeds texts, for an implementation of [llm.Embedder.Embed]. embed makes one request for the vectors of some of them.
+func Embed(ctx context.Context, m *Endpoint, texts []string, embed func(ctx context.Context, model string, texts []string) ([][]float32, error)) ([][]float32, error) {
+	return Once(ctx, m, func(model string) ([][]float32, error) {
+		all := make([][]float32, 0, len(texts))
+		for part := range slices.Chunk(texts, EmbedBatch) {
+			vectors, err := embed(ctx, model, part)
+			if err == nil && len(vectors) != len(part) {
+				err = fmt.Errorf("got %d vectors for %d texts", len(vectors), len(part))
+			}
+			if err != nil {
+				return nil, fmt.Errorf("embed: %w", err)
+			}
+			all = append(all, vectors...)
+		}
+		if slices.ContainsFunc(all, func(v []float32) bool { return len(v) == 0 || len(v) != len(all[0]) }) {
+			return nil, errors.New("embed: the vectors differ in length")
+		}
+		return all, nil
+	})
 }

@@ -12,6 +12,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"net"
 	"net/http"
@@ -103,13 +104,19 @@ var (
 	errLeft = errors.New("the rest of this answer is not needed")
 )
 
-// Run makes the call req and passes on what stream yields, for an implementation of [llm.Model.Generate]. It calls
+// Run returns the chunks of the call req, for an implementation of [llm.Model.Generate]. It calls
 // stream with the model's name and with req as the server accepts it. stream returns nil if the answer is complete or
 // yield returned false, and may call cancel to end the request early. If the server refuses what requests can do
 // without, stream is called again: see [Endpoint.Sends]. All errors are sorted here: the caller's own cancellation is
 // passed on as its cause, a provider's content filter is a regular end, and everything else is a [*llm.Failure].
-func (m *Endpoint) Run(ctx context.Context, req llm.Request, yield func(llm.Chunk, error) bool,
-	stream func(ctx context.Context, cancel context.CancelCauseFunc, model string, req llm.Request, yield func(llm.Chunk) bool) error) {
+func (m *Endpoint) Run(ctx context.Context, req llm.Request, stream Stream) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) { m.run(ctx, req, yield, stream) }
+}
+
+// Stream yields the answer to req; see [Endpoint.Run].
+type Stream = func(ctx context.Context, cancel context.CancelCauseFunc, model string, req llm.Request, yield func(llm.Chunk) bool) error
+
+func (m *Endpoint) run(ctx context.Context, req llm.Request, yield func(llm.Chunk, error) bool, stream Stream) {
 	call, cancel := context.WithCancelCause(ctx)
 	defer cancel(errLeft)
 	begun, left := false, false

@@ -158,23 +158,11 @@ func (r *Refusal) tooLong() bool {
 		return true
 	}
 	message := strings.ToLower(r.message)
-	for _, words := range []string{
+	return slices.ContainsFunc([]string{
 		"maximum context length", "exceeds the available context size", "greater than the context length", "input length exceeds",
 		"prompt is too long", "exceeds the maximum number of tokens", "too large for model with",
-	} {
-		if strings.Contains(message, words) {
-			return true
-		}
-	}
-	return false
+	}, func(words string) bool { return strings.Contains(message, words) })
 }
 
 // saysAny reports whether one of words is the provider's code or class.
-func (r *Refusal) saysAny(words ...string) bool {
-	for _, w := range words {
-		if r.says(w) {
-			return true
-		}
-	}
-	return false
-}
+func (r *Refusal) saysAny(words ...string) bool { return slices.ContainsFunc(words, r.says) }

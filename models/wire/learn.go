@@ -51,7 +51,7 @@ func (m *Endpoint) Sends(name string) bool { return !m.known.Load().without[name
 // refused. They are the same in most requests, so the last ones are kept. The result must not be modified.
 func (m *Endpoint) offer(tools []llm.Tool) []llm.Tool {
 	known := m.known.Load()
-	if last := m.offered.Load(); last != nil && last.known == known && slices.EqualFunc(last.tools, tools, sameTool) {
+	if last := m.offered.Load(); last != nil && last.known == known && slices.EqualFunc(last.tools, tools, SameTool) {
 		return last.offer
 	}
 	var offer []llm.Tool
@@ -68,7 +68,8 @@ func (m *Endpoint) offer(tools []llm.Tool) []llm.Tool {
 	return offer
 }
 
-func sameTool(a, b llm.Tool) bool {
+// SameTool reports whether two tools have the same definition.
+func SameTool(a, b llm.Tool) bool {
 	return a.Name == b.Name && a.Description == b.Description && bytes.Equal(a.Parameters, b.Parameters)
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -88,9 +89,7 @@ func (m *Endpoint) request(ctx context.Context, c Call) (*http.Request, error) {
 	}
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	req.Header.Set("User-Agent", version.UserAgent)
-	for name, values := range m.Header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, m.Header)
 	return req, nil
 }
 
@@ -124,12 +123,17 @@ func Extend(request any, extra map[string]any) (any, error) {
 
 // IDs lists the server's models, where GET models returns them as OpenAI does.
 func (m *Endpoint) IDs(ctx context.Context) (names []string, err error) {
+	return m.IDsAt(ctx, Call{Method: http.MethodGet, Path: "models"})
+}
+
+// IDsAt is IDs for another request.
+func (m *Endpoint) IDsAt(ctx context.Context, call Call) (names []string, err error) {
 	var list struct {
 		Data []struct {
 			ID string `json:"id"`
 		} `json:"data"`
 	}
-	if err := m.Ask(ctx, Call{Method: http.MethodGet, Path: "models"}, &list); err != nil {
+	if err := m.Ask(ctx, call, &list); err != nil {
 		return nil, err
 	}
 	for _, model := range list.Data {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -175,10 +176,6 @@ func isLocal(base *url.URL) bool {
 	if !strings.Contains(host, ".") {
 		return true // localhost, or another service of a compose file
 	}
-	for _, suffix := range []string{".localhost", ".local", ".internal", ".lan", ".home.arpa"} {
-		if strings.HasSuffix(host, suffix) {
-			return true
-		}
-	}
-	return false
+	private := []string{".localhost", ".local", ".internal", ".lan", ".home.arpa"}
+	return slices.ContainsFunc(private, func(suffix string) bool { return strings.HasSuffix(host, suffix) })
 }
