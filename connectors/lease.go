@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/core/chat"
+	"parley/internal/rest"
 )
 
 const (
@@ -143,9 +144,7 @@ func (l *Lease) take(ctx context.Context) (ends time.Time, ok bool) {
 			failing = true
 			l.log.Warn("can't ask for the platform's lease; trying again", "connector", l.name, "err", err)
 		}
-		select {
-		case <-time.After(leaseRetry/2 + rand.N(leaseRetry)):
-		case <-ctx.Done():
+		if rest.For(ctx, leaseRetry/2+rand.N(leaseRetry)) != nil {
 			return time.Time{}, false
 		}
 	}
@@ -195,9 +194,7 @@ func (l *Lease) renew(ctx context.Context, ends time.Time, lose context.CancelCa
 	expired := time.AfterFunc(time.Until(ends), func() { lose(errLost) })
 	defer expired.Stop()
 	for wait := leaseRenew; ; {
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
+		if rest.For(ctx, wait) != nil {
 			l.sayLost(ctx)
 			return
 		}

@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"parley/core/chat"
 	"parley/internal/contain"
+	"parley/internal/rest"
 )
 
 // Shards divides the connection of a bot among the processes with the same store. Its parts are numbered from 0, and
@@ -96,10 +99,8 @@ func (s *Shards) Hold(ctx context.Context, name string, ttl time.Duration) error
 		if !errors.Is(err, chat.ErrBusy) {
 			return err
 		}
-		select {
-		case <-time.After(leaseRetry/4 + rand.N(leaseRetry/4)):
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		if err := rest.For(ctx, leaseRetry/4+rand.N(leaseRetry/4)); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -259,7 +260,7 @@ func (r *sharding) plan(leases map[string]string) shardPlan {
 	case len(p.free) > 0:
 		p.take = (len(p.free) + len(counts) - 1) / len(counts)
 	default:
-		p.wait = most(counts) >= mine+2
+		p.wait = slices.Max(slices.Collect(maps.Values(counts))) >= mine+2
 		if fewer && mine >= counts[waiter]+2 && r.gives(counts) {
 			p.give = r.last()
 		}
@@ -283,19 +284,7 @@ func (r *sharding) gives(counts map[string]int) bool {
 	return true
 }
 
-// last returns the highest shard of this process.
+// last returns the highest shard of this process, which has one at least.
 func (r *sharding) last() int {
-	last := -1
-	for i := range r.held {
-		last = max(last, i)
-	}
-	return last
-}
-
-// most returns the largest number of shards that a process holds.
-func most(counts map[string]int) (n int) {
-	for _, c := range counts {
-		n = max(n, c)
-	}
-	return n
+	return slices.Max(slices.Collect(maps.Keys(r.held)))
 }

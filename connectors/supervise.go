@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/internal/contain"
+	"parley/internal/rest"
 )
 
 const (
@@ -34,9 +35,7 @@ func Supervise(ctx context.Context, c Connector, h Handler, log *slog.Logger) er
 			wait = soonest
 		}
 		log.Error("a connector failed and will restart", "connector", c.Name(), "in", wait, "err", err)
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
+		if rest.For(ctx, wait) != nil {
 			return nil
 		}
 		wait = min(2*wait, latest)

@@ -14,6 +14,7 @@ import (
 
 	"parley/backends/record"
 	"parley/backends/sqlstore"
+	"parley/internal/rest"
 )
 
 // How long calls can take. Keep-alives don't notice a server that is paused: its kernel still answers them.
@@ -230,9 +231,7 @@ func (s *database) outcome(of session, err error) error {
 			return fmt.Errorf("%w: %w", errRolledBack, err)
 		}
 		s.renew(failed)
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
+		if rest.For(ctx, pause) != nil {
 			return fmt.Errorf("%w: %w", errUnknown, err)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"parley/internal/rest"
+
 	goredis "github.com/redis/go-redis/v9"
 )
 
@@ -75,9 +77,7 @@ func (c *circuit) watch(ctx context.Context, closed func()) {
 			return
 		}
 		for c.ping(ctx) != nil {
-			select {
-			case <-time.After(probeEvery):
-			case <-ctx.Done():
+			if rest.For(ctx, probeEvery) != nil {
 				return
 			}
 		}

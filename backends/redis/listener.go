@@ -15,6 +15,7 @@ import (
 	"parley/backends/inmem"
 	"parley/core/chat"
 	"parley/core/relay"
+	"parley/internal/rest"
 )
 
 const (
@@ -71,9 +72,7 @@ func (l *listener) run(ctx context.Context) {
 		if time.Since(began) > backOffMax {
 			wait = backOffMin
 		}
-		select {
-		case <-time.After(wait/2 + rand.N(wait)):
-		case <-ctx.Done():
+		if rest.For(ctx, wait/2+rand.N(wait)) != nil {
 			return
 		}
 		wait = min(2*wait, backOffMax)

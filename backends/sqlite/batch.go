@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/internal/contain"
+	"parley/internal/rest"
 )
 
 // batch is the maximum number of writes that share a transaction. It bounds the length of the queue, and how many
@@ -77,11 +78,7 @@ func (w *writes) rest(ctx context.Context) error {
 		if left <= 0 {
 			break
 		}
-		select {
-		case <-time.After(left):
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+		return rest.For(ctx, left)
 	}
 	return nil
 }

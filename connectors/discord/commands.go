@@ -84,7 +84,9 @@ func (d *Discord) register(ctx context.Context, app string) {
 		}
 	}
 	now := maps.Clone(stored)
-	for _, scope := range slices.Sorted(maps.Keys(union(stored, wanted))) {
+	scopes := slices.AppendSeq(slices.Collect(maps.Keys(stored)), maps.Keys(wanted)) // servers that have commands, or are to have some
+	slices.Sort(scopes)
+	for _, scope := range slices.Compact(scopes) {
 		if err := d.put(ctx, app, scope, wanted[scope], now); err != nil {
 			d.log.Warn("can't register the slash commands; text commands work", "server", scope, "err", err)
 		}
@@ -99,18 +101,6 @@ func (d *Discord) register(ctx context.Context, app string) {
 	if err != nil {
 		d.log.Warn("can't store which slash commands are registered", "err", err)
 	}
-}
-
-// union returns the servers that have commands, or are to have some.
-func union(stored map[string]string, wanted map[string][]command) map[string]bool {
-	all := map[string]bool{}
-	for scope := range stored {
-		all[scope] = true
-	}
-	for scope := range wanted {
-		all[scope] = true
-	}
-	return all
 }
 
 // put replaces the commands of a server, or those of all servers, unless hashes has the hash of the same ones, and records

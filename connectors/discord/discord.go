@@ -232,7 +232,7 @@ func New(c Config, deps connectors.Deps) *Discord {
 	if c.Token == "" {
 		d.client.wrong = errors.New("connectors.discord.token is empty; create a token at " + portal + " (your application, Bot, Reset Token)")
 	}
-	d.places = newPlaces(d.client)
+	d.places = &places{client: d.client}
 	return d
 }
 

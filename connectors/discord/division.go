@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/connectors"
+	"parley/internal/rest"
 )
 
 const (
@@ -145,7 +146,7 @@ func (d *divisions) enlarge(ctx context.Context, before division) (division, err
 // watch ends with errDivided when another process has changed the division, and otherwise with ctx. A failed read is
 // repeated later.
 func (d *divisions) watch(ctx context.Context, now division, end context.CancelCauseFunc) {
-	for pause(ctx, divisionEvery) {
+	for rest.For(ctx, divisionEvery) == nil {
 		if next, known, err := d.stored(ctx); err == nil && known && !next.same(now) {
 			end(errDivided)
 			return

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/internal/guard"
+	"parley/internal/rest"
 )
 
 // voiceMessage is the flag of a voice message.
@@ -128,12 +130,11 @@ func (d *Discord) attachment(ctx context.Context, ref string) (attachment, error
 	for _, f := range m.Forwarded {
 		all = append(all, f.Message.Attachments...)
 	}
-	for _, a := range all {
-		if a.ID == file {
-			return a, nil
-		}
+	i := slices.IndexFunc(all, func(a attachment) bool { return a.ID == file })
+	if i < 0 {
+		return attachment{}, fmt.Errorf("%w: the message no longer has this file", chat.ErrNotFound)
 	}
-	return attachment{}, fmt.Errorf("%w: the message no longer has this file", chat.ErrNotFound)
+	return all[i], nil
 }
 
 // patiently retries ask while Discord rate limits it, at most fetchTries times. If the wait would outlast ctx, the
@@ -148,10 +149,8 @@ func (d *Discord) patiently(ctx context.Context, ask func() error) error {
 		if end, ok := ctx.Deadline(); ok && time.Until(end) < h.after {
 			return err
 		}
-		select {
-		case <-time.After(h.after):
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		if err := rest.For(ctx, h.after); err != nil {
+			return err
 		}
 	}
 }

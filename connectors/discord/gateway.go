@@ -12,6 +12,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"parley/connectors"
+	"parley/internal/rest"
 )
 
 const (
@@ -70,7 +71,7 @@ func (g *gateway) run(ctx context.Context) error {
 		}
 		wait := g.next(err)
 		g.log.Warn("the connection to Discord's gateway ended", "again", wait, "resume", g.session.ID != "", "err", err)
-		if !pause(ctx, wait) {
+		if rest.For(ctx, wait) != nil {
 			return nil
 		}
 	}

@@ -217,12 +217,7 @@ func (m message) inbound(me string, p place) chat.Message {
 // addressed reports whether m mentions the bot or replies to it. It compares ids, never text, because anyone can choose
 // a name or write a mention code in a code block; @everyone does not address the bot.
 func (m message) addressed(me string) bool {
-	for _, u := range m.Mentions {
-		if u.ID == me {
-			return true
-		}
-	}
-	if m.ownRole.ID != "" && slices.Contains(m.Roles, m.ownRole.ID) {
+	if slices.ContainsFunc(m.Mentions, func(u user) bool { return u.ID == me }) || m.ownRole.ID != "" && slices.Contains(m.Roles, m.ownRole.ID) {
 		return true
 	}
 	return m.Referenced != nil && m.Referenced.Author.ID == me && m.Reference != nil && m.Reference.Type == replyReference

@@ -66,7 +66,7 @@ type channel struct {
 // newIntake returns the intake of a shard.
 func newIntake(d *Discord, me string, h connectors.Handler, k *keeper) *intake {
 	return &intake{
-		handler: h, me: me, client: d.client, places: d.places, roles: newOwnRoles(d.client, me), log: k.log, events: k.events, used: k.used, age: d.config.CatchUp,
+		handler: h, me: me, client: d.client, places: d.places, roles: &ownRoles{client: d.client, me: me}, log: k.log, events: k.events, used: k.used, age: d.config.CatchUp,
 		fetches: d.fetches, acks: d.acks, channels: map[string]*channel{}, closing: make(chan struct{}),
 		choices: connectors.NewJobs[string](pressWorkers, mostPresses), answers: connectors.NewJobs[string](pressWorkers, mostPresses),
 	}
@@ -190,16 +190,6 @@ func (q *intake) hand(ctx context.Context, inbound func(context.Context) chat.In
 	defer cancel()
 	_, err := q.handler(ctx, inbound(ctx))
 	return err
-}
-
-// pause waits for d; it returns false if ctx ends first.
-func pause(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // jitter returns a random duration between a quarter of d and d.

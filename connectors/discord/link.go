@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"parley/internal/rest"
+
 	"github.com/bwmarrin/discordgo"
 	"github.com/gorilla/websocket"
 )
@@ -202,7 +204,7 @@ func (l *link) heartbeat() error {
 // connection is dead, although TCP may not notice it for minutes. As Discord's documentation asks, the first heartbeat
 // comes after a random part of the interval, so that many clients don't return at the same time after an outage.
 func (l *link) beat(ctx context.Context, every time.Duration) error {
-	for wait := rand.N(every); pause(ctx, wait); wait = every {
+	for wait := rand.N(every); rest.For(ctx, wait) == nil; wait = every {
 		if !l.acked.Swap(false) {
 			return errZombie
 		}

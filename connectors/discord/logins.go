@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/connectors"
+	"parley/internal/rest"
 )
 
 const (
@@ -150,7 +151,7 @@ func (q *loginQueue) reserve(ctx context.Context, shard int) (*login, error) {
 		}
 		l := &login{queue: q, bucket: b, id: id}
 		err := context.Cause(ctx)
-		if pause(ctx, time.Until(b.next)) {
+		if rest.For(ctx, time.Until(b.next)) == nil {
 			err = q.shards.Hold(ctx, l.name(), loginTime)
 		}
 		if err != nil {
@@ -255,7 +256,7 @@ func (q *loginQueue) wait(ctx context.Context) error {
 	q.mu.Lock()
 	until := q.until
 	q.mu.Unlock()
-	if !pause(ctx, time.Until(until)) {
+	if rest.For(ctx, time.Until(until)) != nil {
 		return context.Cause(ctx)
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"parley/internal/rest"
 	"slices"
 	"time"
 )
@@ -125,7 +126,7 @@ func (q *intake) missed(ctx context.Context, channel string, after uint64, lates
 		case errors.As(err, &h):
 			wait = h.after
 		}
-		if wait > overflowAge || !pause(ctx, wait) {
+		if wait > overflowAge || rest.For(ctx, wait) != nil {
 			break
 		}
 	}

@@ -18,65 +18,74 @@ const (
 	guessLife  = time.Minute // for an assumption about a channel whose lookup failed
 )
 
-// places caches the kinds and names of guild channels, which messages do not include. Entries expire after an hour,
-// because channels are renamed. It is safe for concurrent use.
+// places caches the kinds and names of guild channels, which messages do not include. It is safe for concurrent use.
 type places struct {
 	client *client
-
-	mu    sync.Mutex
-	known map[string]remembered
+	lookups[place]
 }
 
-func newPlaces(c *client) *places { return &places{client: c, known: map[string]remembered{}} }
-
 // of returns the channel of m, and looks it up if it is not cached. If the lookup fails the message is delivered
-// anyway, and the channel is assumed to be an ordinary one, with the name that it had before. The result of a refusal
-// is kept for as long as a success, since asking again would not help; other failures are remembered for a minute.
+// anyway, and the channel is assumed to be an ordinary one, with the name that it had before.
 func (p *places) of(ctx context.Context, m message) place {
 	if m.Guild == "" {
 		return place{kind: chat.Direct, name: m.Author.shown(nil)}
 	}
-	p.mu.Lock()
-	r, ok := p.known[m.Channel]
-	p.mu.Unlock()
-	if ok && time.Now().Before(r.until) {
-		return r.place
+	return p.lookups.of(ctx, m.Channel, func(ctx context.Context, before place) (place, error) {
+		var said struct {
+			Type   int    `json:"type"`
+			Name   string `json:"name"`
+			Parent string `json:"parent_id"`
+		}
+		err := p.client.do(ctx, http.MethodGet, "channels/"+m.Channel, nil, &said)
+		if err != nil {
+			said.Name, said.Parent = before.name, before.parent
+		}
+		return place{kindOf(said.Type), said.Name, said.Parent}, err
+	})
+}
+
+// lookups caches what Discord says about channels or servers, by their ids. Entries expire after an hour, because both are
+// renamed. The zero value is ready for use. It is safe for concurrent use.
+type lookups[T any] struct {
+	mu    sync.Mutex
+	known map[string]lookup[T]
+}
+
+// lookup is an entry of the cache.
+type lookup[T any] struct {
+	value T
+	until time.Time
+}
+
+// of returns the value of id, and asks for it if it is not cached; ask gets the expired value. The result of a refusal is kept for
+// as long as a success, since asking again would not help; that of other failures is kept for a minute.
+func (l *lookups[T]) of(ctx context.Context, id string, ask func(ctx context.Context, before T) (T, error)) T {
+	l.mu.Lock()
+	before, ok := l.known[id]
+	l.mu.Unlock()
+	if ok && time.Now().Before(before.until) {
+		return before.value
 	}
 	ctx, cancel := context.WithTimeout(ctx, placeTime)
 	defer cancel()
-	var said struct {
-		Type   int    `json:"type"`
-		Name   string `json:"name"`
-		Parent string `json:"parent_id"`
-	}
+	value, err := ask(ctx, before.value)
 	life := placeLife
-	if err := p.client.do(ctx, http.MethodGet, "channels/"+m.Channel, nil, &said); err != nil {
-		if said.Name, said.Parent = r.name, r.parent; !errors.As(err, new(*refusal)) {
-			life = guessLife
-		}
+	if err != nil && !errors.As(err, new(*refusal)) {
+		life = guessLife
 	}
-	r = remembered{place{kindOf(said.Type), said.Name, said.Parent}, time.Now().Add(life)}
-	p.remember(m.Channel, r)
-	return r.place
-}
-
-// remember caches r, evicting any entry if there are too many.
-func (p *places) remember(channel string, r remembered) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.known) >= mostPlaces {
-		for old := range p.known {
-			delete(p.known, old)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.known == nil {
+		l.known = map[string]lookup[T]{}
+	}
+	if len(l.known) >= mostPlaces {
+		for old := range l.known {
+			delete(l.known, old)
 			break
 		}
 	}
-	p.known[channel] = r
-}
-
-// remembered is a channel in the cache.
-type remembered struct {
-	place
-	until time.Time
+	l.known[id] = lookup[T]{value, time.Now().Add(life)}
+	return value
 }
 
 // worldID returns the id of a server, which Discord calls a guild.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/connectors"
+	"parley/internal/rest"
 )
 
 const (
@@ -118,7 +119,7 @@ func (k *keeper) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		if !pause(ctx, wait) {
+		if rest.For(ctx, wait) != nil {
 			return
 		}
 		wait = keepEvery

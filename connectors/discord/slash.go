@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"parley/core/chat"
+	"parley/internal/rest"
 )
 
 const (
@@ -219,7 +220,7 @@ func (x *acknowledgment) answer(ctx context.Context, kind int, text string) bool
 			return false
 		}
 		x.log.Warn("can't acknowledge a command yet", "err", err)
-		if !pause(ctx, againAfter) {
+		if rest.For(ctx, againAfter) != nil {
 			break
 		}
 	}

@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf16"
 
@@ -15,12 +16,7 @@ func (s self) addressed(m *tgbotapi.Message, topic int) bool {
 		return true
 	}
 	text, entities := said(m)
-	for _, e := range entities {
-		if s.named(text, e) && !quoted(e, entities) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(entities, func(e tgbotapi.MessageEntity) bool { return s.named(text, e) && !quoted(e, entities) })
 }
 
 // named reports whether e mentions the bot, by its username or, as users without one are mentioned, by its id. A
@@ -45,15 +41,10 @@ func (s self) isUs(username string) bool {
 
 // quoted reports whether e is inside a quote or code.
 func quoted(e tgbotapi.MessageEntity, all []tgbotapi.MessageEntity) bool {
-	for _, q := range all {
-		switch q.Type {
-		case "blockquote", "expandable_blockquote", "code", "pre":
-			if q.Offset <= e.Offset && e.Offset < q.Offset+q.Length {
-				return true
-			}
-		}
-	}
-	return false
+	kinds := []string{"blockquote", "expandable_blockquote", "code", "pre"}
+	return slices.ContainsFunc(all, func(q tgbotapi.MessageEntity) bool {
+		return slices.Contains(kinds, q.Type) && q.Offset <= e.Offset && e.Offset < q.Offset+q.Length
+	})
 }
 
 // entityText returns the text that e covers, or "" if e is outside of it. Offsets count UTF-16 units.

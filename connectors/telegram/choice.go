@@ -16,6 +16,7 @@ import (
 	"parley/connectors"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/rest"
 )
 
 // chooseTime limits how long storing a choice may take, because the button spins until the press is answered.
@@ -158,7 +159,7 @@ func (q *answers) hold(a callbackAnswer) {
 	until := q.until
 	q.mu.Unlock()
 	if wait := min(time.Until(until), time.Until(a.due)); wait > 0 {
-		sleep(q.ctx, wait)
+		_ = rest.For(q.ctx, wait)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -103,12 +104,7 @@ func (r *refusal) Error() string { return fmt.Sprintf("%s: %d %s", r.method, r.c
 // says reports whether the server's description contains one of the words, which are in lower case.
 func (r *refusal) says(words ...string) bool {
 	text := strings.ToLower(r.text)
-	for _, w := range words {
-		if strings.Contains(text, w) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
 // call makes one request, with files if there are any, and decodes its result into v. If the error is neither a

@@ -12,6 +12,7 @@ import (
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
 	"parley/connectors"
+	"parley/internal/rest"
 )
 
 const (
@@ -75,7 +76,7 @@ func (p *poller) run(ctx context.Context) error {
 		p.fails++
 		wait := p.pause(err)
 		p.report(err, wait)
-		sleep(ctx, wait)
+		_ = rest.For(ctx, wait)
 	}
 	return nil
 }
@@ -117,7 +118,7 @@ func (p *poller) rest(ctx context.Context, took time.Duration, news bool) {
 		p.idle = 0
 	case took < hasty:
 		p.idle = min(max(2*p.idle, leastIdle), mostIdle)
-		sleep(ctx, p.idle)
+		_ = rest.For(ctx, p.idle)
 	}
 }
 
@@ -220,13 +221,5 @@ func (p *poller) report(err error, wait time.Duration) {
 			"Stop the other process, or get a new token from @BotFather (/revoke) and use it only here")
 	default:
 		log.Warn("Telegram refused a request")
-	}
-}
-
-// sleep waits for d or until ctx is done.
-func sleep(ctx context.Context, d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
 	}
 }

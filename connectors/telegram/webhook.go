@@ -19,6 +19,7 @@ import (
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
 	"parley/connectors"
+	"parley/internal/rest"
 )
 
 const (
@@ -136,12 +137,12 @@ func (re *receiver) run(ctx context.Context) error {
 			return err
 		case err == nil:
 			fails = 0
-			sleep(ctx, hookCheck)
+			_ = rest.For(ctx, hookCheck)
 		case ctx.Err() == nil:
 			fails++
 			wait := pause(err, fails, mostWait)
 			re.log.Warn("can't set the webhook", "wait", wait, "err", err)
-			sleep(ctx, wait)
+			_ = rest.For(ctx, wait)
 		}
 	}
 	return nil

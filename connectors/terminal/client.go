@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"parley/core/answer"
+	"parley/internal/rest"
 )
 
 const (
@@ -167,7 +168,7 @@ func (c *Client) Send(ctx context.Context, text string) iter.Seq2[Frame, error] 
 			if !yield(Frame{Type: reconnecting}, nil) {
 				return
 			}
-			if !sleep(ctx, min(longest, pause<<(try-1))) {
+			if rest.For(ctx, min(longest, pause<<(try-1))) != nil {
 				break
 			}
 			err = nil
@@ -220,7 +221,7 @@ func (c *Client) follow(ctx context.Context, path string, body []byte, yield fun
 		}
 		// The gateway restarts and asks for a pause, which spreads its clients.
 		if f.Type == "reconnect" {
-			sleep(ctx, time.Duration(f.After)*time.Millisecond)
+			_ = rest.For(ctx, time.Duration(f.After)*time.Millisecond)
 			return true, false, errBroken
 		}
 		heard = true
@@ -310,14 +311,4 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte) (*htt
 		return nil, fmt.Errorf("%w: %s", errUnknown, said.Error)
 	}
 	return nil, refusal{resp.StatusCode, said.Error}
-}
-
-// sleep waits for d; it returns false if ctx ends first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

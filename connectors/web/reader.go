@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"parley/core/chat"
+	"parley/internal/rest"
 )
 
 // Owner is the account of the person who runs the gateway, in every conversation: a program that sends the local token, or a
@@ -212,7 +213,7 @@ func (r reader) allowed(ctx context.Context) (context.Context, context.CancelFun
 	}
 	ctx, revoke := context.WithCancelCause(ctx)
 	go func() {
-		for wait(ctx, keyPause); ctx.Err() == nil; wait(ctx, keyPause) {
+		for rest.For(ctx, keyPause) == nil {
 			if !r.valid(ctx) {
 				revoke(errRevoked)
 			}

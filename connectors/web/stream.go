@@ -11,6 +11,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/rest"
 )
 
 const (
@@ -183,7 +184,7 @@ func (w *Web) stream(rw http.ResponseWriter, r *http.Request, room chat.RoomID, 
 		go func() {
 			select {
 			case <-w.serving.Done():
-				wait(grace, choiceGrace)
+				_ = rest.For(grace, choiceGrace)
 				cancel(chat.ErrShutdown)
 			case <-grace.Done():
 			}
@@ -208,14 +209,6 @@ func (w *Web) stream(rw http.ResponseWriter, r *http.Request, room chat.RoomID, 
 	default:
 		w.opts.Log.Error("a stream failed", "run", acc.Run, "err", err)
 		_ = out.reconnect("")
-	}
-}
-
-// wait returns after d, or when ctx is done.
-func wait(ctx context.Context, d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
 	}
 }
 

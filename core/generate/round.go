@@ -14,6 +14,7 @@ import (
 	"parley/core/llm"
 	"parley/core/text"
 	"parley/internal/contain"
+	"parley/internal/rest"
 )
 
 const (
@@ -139,10 +140,8 @@ func (w *Writer) round(ctx context.Context, ask build, like *round) (*round, err
 			return nil, err
 		}
 		w.Log.Warn("the model failed; retrying", "run", w.Info.Run, "try", try, "err", err)
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+		if err := rest.For(ctx, wait); err != nil {
+			return nil, err
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"parley/core/action"
 	"parley/core/event"
+	"parley/internal/rest"
 )
 
 // worker indexes new messages in the background. Its fields belong to the goroutine of work, except wake, which Observe
@@ -53,7 +54,7 @@ func (w *worker) work(ctx context.Context) {
 			if w.saved {
 				pause = firstPause
 			}
-			sleep(ctx, pause)
+			_ = rest.For(ctx, pause)
 			pause, w.saved = min(2*pause, longestPause), false
 		} else {
 			pause = firstPause
@@ -62,7 +63,7 @@ func (w *worker) work(ctx context.Context) {
 			case <-w.again():
 			case <-ctx.Done():
 			}
-			sleep(ctx, settleTime)
+			_ = rest.For(ctx, settleTime)
 		}
 		if ctx.Err() != nil {
 			return
@@ -99,14 +100,6 @@ func (w *worker) report(ctx context.Context, err error) {
 	w.failed = err != nil
 }
 
-// sleep waits for d or until ctx is done.
-func sleep(ctx context.Context, d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-	}
-}
-
 // index indexes all new messages. It pauses between batches, because other writers wait meanwhile; for the same reason
 // batches are small. It fails with the error of the embedder or the store.
 func (w *worker) index(ctx context.Context) error {
@@ -116,7 +109,7 @@ func (w *worker) index(ctx context.Context) error {
 			return err
 		}
 		if more {
-			sleep(ctx, 5*time.Millisecond)
+			_ = rest.For(ctx, 5*time.Millisecond)
 		}
 	}
 	for w.Embedder != nil && w.Backfill && !w.filled && ctx.Err() == nil {
@@ -125,7 +118,7 @@ func (w *worker) index(ctx context.Context) error {
 			return err
 		}
 		w.filled = !more
-		sleep(ctx, 5*time.Millisecond)
+		_ = rest.For(ctx, 5*time.Millisecond)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"parley/config"
 	"parley/core/access"
 	"parley/core/chat"
+	"parley/internal/rest"
 	"parley/internal/settings"
 )
 
@@ -127,10 +128,8 @@ func (p *Person) Delete(ctx context.Context) (sum chat.PersonalDeletion, linked 
 			return sum, linked, nil
 		}
 		tries++
-		select {
-		case <-ctx.Done():
-			return sum, linked, context.Cause(ctx)
-		case <-time.After(openPause):
+		if err := rest.For(ctx, openPause); err != nil {
+			return sum, linked, err
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"parley/internal/rest"
 	"parley/internal/trace"
 )
 
@@ -136,10 +137,7 @@ func (x *Exporter) Dropped() uint64 { return x.dropped.Load() }
 // Run exports until ctx ends, and then the rest of the queue, unless the collector refuses it.
 func (x *Exporter) Run(ctx context.Context) {
 	for failing := false; ctx.Err() == nil; {
-		select {
-		case <-time.After(exportEvery):
-		case <-ctx.Done():
-		}
+		_ = rest.For(ctx, exportEvery) // the rest of the queue follows in any case
 		for len(x.queue) > 0 {
 			batch := make([]span, min(len(x.queue), mostExported))
 			for i := range batch {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"parley/core/llm"
+	"parley/internal/rest"
 )
 
 // wordTime is the pause before each word: 25 words a second.
@@ -32,7 +33,7 @@ func (*Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk
 		talk, f := unfold(req)
 		r := answerTo(talk).inTags(f)
 		for _, c := range r.chunks() {
-			if err := pause(ctx); err != nil {
+			if err := rest.For(ctx, wordTime); err != nil {
 				yield(llm.Chunk{}, err)
 				return
 			}
@@ -43,16 +44,6 @@ func (*Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk
 		if r.failure != nil {
 			yield(llm.Chunk{}, r.failure)
 		}
-	}
-}
-
-// pause waits for [wordTime], or returns the cause of ctx.
-func pause(ctx context.Context) error {
-	select {
-	case <-time.After(wordTime):
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/text"
+	"parley/internal/rest"
 )
 
 // step is the time that PLAY_DEMO shows each status.
@@ -67,7 +68,7 @@ func which(ctx context.Context, c *action.Call) (string, error) {
 func play(ctx context.Context, show func(string), title func() (string, error)) (action.Result, error) {
 	for _, status := range []string{"🔍 Looking up…", "🔍 Searching…"} {
 		show(status)
-		if err := wait(ctx, step); err != nil {
+		if err := rest.For(ctx, step); err != nil {
 			return action.Result{}, err
 		}
 	}
@@ -76,7 +77,7 @@ func play(ctx context.Context, show func(string), title func() (string, error)) 
 		return action.Result{}, err
 	}
 	show("✨ Setting up…")
-	if err := wait(ctx, step); err != nil {
+	if err := rest.For(ctx, step); err != nil {
 		return action.Result{}, err
 	}
 	piece := shown(wanted)
@@ -99,14 +100,4 @@ func shown(title string) string {
 		return defaultTitle
 	}
 	return text.Excerpt(title, maxTitle)
-}
-
-// wait returns after d, or with the cause of ctx.
-func wait(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

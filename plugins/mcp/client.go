@@ -16,6 +16,7 @@ import (
 	"parley/core/action"
 	"parley/core/text"
 	"parley/internal/redact"
+	"parley/internal/rest"
 	"parley/internal/version"
 	"parley/plugins/mcp/oauth"
 )
@@ -128,10 +129,7 @@ func (c *client) run(ctx context.Context) {
 			c.log.Warn("an MCP server is not connected; trying again", "pause", pause, "err", why)
 			said = why
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-		}
+		_ = rest.For(ctx, pause)
 	}
 }
 

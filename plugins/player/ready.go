@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"parley/internal/rest"
 	"slices"
 	"strconv"
 	"syscall"
@@ -56,12 +57,10 @@ func (p *player) ready(ctx context.Context, t track, again func()) error {
 		return err
 	}
 	again()
-	select {
-	case <-time.After(silent.pause):
-		return p.ask(ctx, t.url)
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	if err := rest.For(ctx, silent.pause); err != nil {
+		return err
 	}
+	return p.ask(ctx, t.url)
 }
 
 // ask requests the first byte of a track from its server. It fails with [noAnswer] if a retry may help.

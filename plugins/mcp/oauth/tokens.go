@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"parley/internal/rest"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -63,10 +64,8 @@ func (t *Tokens) Token(ctx context.Context, rejected string) (string, error) {
 		case l.Access != rejected && (l.Expires.IsZero() || time.Now().Before(l.Expires.Add(-margin))):
 			return l.Access, nil
 		case e.Holder != me && time.Now().Before(e.Until): // another gateway renews it
-			select {
-			case <-time.After(again):
-			case <-ctx.Done():
-				return "", context.Cause(ctx)
+			if err := rest.For(ctx, again); err != nil {
+				return "", err
 			}
 			continue
 		}
