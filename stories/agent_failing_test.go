@@ -1,6 +1,7 @@
 package stories_test
 
 import (
+	"fmt"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -120,6 +121,44 @@ func TestAgentQuestionInTheMessages(t *testing.T) {
 		s.readAll(stream)
 		if _, page = s.request(http.MethodGet, "/api/conversations/"+id+"/messages", "", nil); strings.Contains(page, "waiting") || !strings.Contains(page, "Decided: resolved") {
 			t.Errorf("after the choice the page shows %s", page)
+		}
+	})
+}
+
+// The files of an answer stay, whatever else the agent shows: statuses, one of them with a like id, and files of the run that continues it.
+func TestAgentFilesStay(t *testing.T) {
+	file := func(name string) string {
+		return `{"type":"file","name":"` + name + `","mediaType":"text/plain","data":"aGk="}`
+	}
+	withAgent(t, &fakeAgent{respond: func(in agui.Input, line func(string, time.Duration)) {
+		if len(in.Resume) > 0 {
+			line(file("last.txt"), 0)
+			line(`{"type":"text","text":"Decided."}`, 0)
+		} else {
+			line(file("first.txt"), 0)
+			line(`{"type":"status","id":"files","text":"Reading files…"}`, 0)
+			for i := range 30 {
+				line(fmt.Sprintf(`{"type":"status","id":"%d","text":"Step %d"}`, i, i), 0)
+			}
+			line(`{"type":"ask","id":"q","text":"Which one?","options":["A","B"]}`, 0)
+		}
+		line(`{"type":"done"}`, 0)
+	}}, nil, func(s *harness) {
+		id := s.newConversation()
+		stream := s.send(id, "1", "Go")
+		s.Pass(5 * time.Second)
+		_, page := s.request(http.MethodGet, "/api/conversations/"+id+"/messages", "", nil)
+		_, question, _ := strings.Cut(page, `"choices":{"id":"`)
+		question, _, _ = strings.Cut(question, `"`)
+		if status := s.postChoice(id, question, 1); status != http.StatusOK {
+			t.Fatalf("to choose is %d: %s", status, page)
+		}
+		s.readAll(stream)
+		_, page = s.request(http.MethodGet, "/api/conversations/"+id+"/messages", "", nil)
+		for _, want := range []string{"Decided.", "first.txt", "last.txt", "Reading files"} {
+			if !strings.Contains(page, want) {
+				t.Errorf("without %s, the page shows %s", want, page)
+			}
 		}
 	})
 }

@@ -77,12 +77,12 @@ func (tc *Calls) Acts() error {
 }
 
 // Status shows a status of the provider below the answer, in place of the earlier one with its id. A status that changes
-// nothing is not shown again, and neither is one after the first maxStatuses.
+// nothing is not shown again, and neither is one after the first maxStatuses. Files are always shown.
 func (tc *Calls) Status(s llm.Status) {
 	id := "status-" + text.Brief(text.Clean(s.ID), maxRemoteID)
 	line, files := text.Excerpt(strings.TrimSpace(text.Clean(s.Text)), maxStatusText), llm.Showable(s.Files)
 	earlier, known := tc.statuses[id]
-	if known && earlier == line && len(files) == 0 || !known && (line == "" && len(files) == 0 || len(tc.statuses) == maxStatuses) {
+	if len(files) == 0 && (known && earlier == line || !known && (line == "" || len(tc.statuses) >= maxStatuses)) {
 		return
 	}
 	if tc.statuses == nil {

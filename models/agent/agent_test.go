@@ -55,7 +55,8 @@ func told(ctx context.Context, m llm.Model, req llm.Request) (all []string, err 
 		case c.Text != "":
 			all = append(all, c.Text)
 		case c.Status != nil:
-			all = append(all, strings.TrimSpace(fmt.Sprintf("status %s: %s %s", c.Status.ID, c.Status.Text, names(c.Status.Files))))
+			id, _, _ := strings.Cut(c.Status.ID, " of ") // files are those of a run
+			all = append(all, strings.TrimSpace(fmt.Sprintf("status %s: %s %s", id, c.Status.Text, names(c.Status.Files))))
 		case c.Reasoning != "":
 			all = append(all, "thinks "+c.Reasoning)
 		case c.Call != nil:
@@ -184,6 +185,7 @@ func TestFailures(t *testing.T) {
 		"a text without end":   {lines, strings.Repeat(`{"type":"text","text":"`+strings.Repeat("x", maxText/2)+`"}`+"\n", 3), "too long"},
 		"a long replacement":   {lines, `{"type":"text","text":"a"}` + "\n" + `{"type":"replace","text":"` + strings.Repeat("x", maxText+1) + `"}` + "\n", "too long"},
 		"a wrong file":         {lines, `{"type":"file","name":"x","data":"%"}`, "can't be read"},
+		"a file that is large": {lines, `{"type":"file","name":"x","data":"` + strings.Repeat("AAAA", llm.MaxFile/3+1) + `"}`, "can't be read"},
 		"nothing":              {sse, "", "the stream ended before the answer did"},
 	} {
 		t.Run(name, func(t *testing.T) {

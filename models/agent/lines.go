@@ -48,15 +48,9 @@ func (s *stream) line(data []byte) error {
 	case "result":
 		s.end(l.ID, l.Text, l.Error)
 	case "file":
-		f, err := dataFile(l.Name, l.MediaType, l.Data)
-		if err != nil {
-			return err
-		}
-		s.file(f)
+		return s.file(l.Name, l.MediaType, l.Data)
 	case "state":
-		if len(l.State) <= maxDocument {
-			s.kept.State = l.State
-		}
+		return s.document(agui.Event{Type: agui.StateSnapshot, Snapshot: l.State})
 	case "ask":
 		return s.asks(l)
 	case "error":

@@ -157,10 +157,14 @@ func (s *stream) status(id, text string) {
 	s.give(llm.Chunk{Status: &llm.Status{ID: cmp.Or(id, "status"), Text: text}})
 }
 
-// file shows a file below the answer, with those before.
-func (s *stream) file(f llm.File) {
-	s.files = append(s.files, f)
-	s.give(llm.Chunk{Status: &llm.Status{ID: "files", Files: s.files}})
+// file shows a file in base64 below the answer, with those of this run before it. The agent's statuses have other ids.
+func (s *stream) file(name, kind, data string) error {
+	f, err := dataFile(name, kind, data)
+	if err == nil {
+		s.files = append(s.files, f)
+		s.give(llm.Chunk{Status: &llm.Status{ID: "files of " + s.runID, Files: s.files}})
+	}
+	return err
 }
 
 var (
@@ -182,8 +186,8 @@ func (s *stream) start(id, name string) error {
 		return errManyCalls
 	}
 	name = cmp.Or(strings.TrimSpace(name), "tool")
-	s.calls[id], s.open, s.message, s.latest = &call{name: name}, append(s.open, id), "", ""
-	s.above = ""
+	s.calls[id], s.open = &call{name: name}, append(s.open, id)
+	s.message, s.latest, s.above = "", "", ""
 	s.give(llm.Chunk{Remote: &llm.RemoteCall{ID: id, Name: name}})
 	return nil
 }
@@ -230,7 +234,7 @@ func plain(raw json.RawMessage) string {
 // dataFile reads a file from base64.
 func dataFile(name, kind, data string) (llm.File, error) {
 	raw, err := base64.StdEncoding.DecodeString(data)
-	if err != nil || len(raw) == 0 {
+	if err != nil || len(raw) == 0 || len(raw) > llm.MaxFile {
 		return llm.File{}, errFile
 	}
 	return llm.File{Name: name, Type: kind, Data: raw}, nil

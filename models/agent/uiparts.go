@@ -109,11 +109,7 @@ func (s *stream) linked(c uistream.Chunk) error {
 		s.say("file "+c.URL, c.URL)
 		return nil
 	}
-	f, err := dataFile(c.FileName, c.MediaType, data)
-	if err == nil {
-		s.file(f)
-	}
-	return err
+	return s.file(c.FileName, c.MediaType, data)
 }
 
 // data shows a part of data that has an id: a later one with the same type and id replaces it. A transient one goes with
