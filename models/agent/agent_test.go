@@ -182,6 +182,7 @@ func TestFailures(t *testing.T) {
 		"a pause for nothing":  {sse, events(started, `{"type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":[{"id":"i","reason":""}]}}`), "without a question"},
 		"no questions":         {sse, events(started, `{"type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":[]}}`), "without a question"},
 		"a wrong patch":        {sse, events(started, `{"type":"STATE_DELTA","delta":[{"op":"remove","path":"/none"}]}`), "does not fit"},
+		"a patch of nothing":   {sse, events(started, `{"type":"STATE_DELTA","delta":[{"op":"add","path":"/a/9999/b","value":1}]}`), "does not fit"}, // and not a list of 9,999 nulls
 		"a text without end":   {lines, strings.Repeat(`{"type":"text","text":"`+strings.Repeat("x", maxText/2)+`"}`+"\n", 3), "too long"},
 		"a long replacement":   {lines, `{"type":"text","text":"a"}` + "\n" + `{"type":"replace","text":"` + strings.Repeat("x", maxText+1) + `"}` + "\n", "too long"},
 		"a wrong file":         {lines, `{"type":"file","name":"x","data":"%"}`, "can't be read"},

@@ -50,7 +50,7 @@ func patched(doc, patch json.RawMessage) (json.RawMessage, error) {
 		return nil, fmt.Errorf("%w: %w", errDocument, err)
 	}
 	o := jsonpatch.NewApplyOptions()
-	o.AccumulatedCopySizeLimit, o.EnsurePathExistsOnAdd = maxDocument, true
+	o.AccumulatedCopySizeLimit = maxDocument
 	now, err := p.ApplyWithOptions(doc, o)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errDocument, err)
