@@ -20,8 +20,10 @@ import (
 	"net/http"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"parley/core/llm"
+	"parley/internal/rest"
 	"parley/internal/sections"
 	"parley/internal/signature"
 	"parley/internal/trace"
@@ -66,7 +68,8 @@ var (
 const (
 	maxEvent     = 12 << 20 // bytes of one event, or one line: of a file in base64
 	maxRedirects = 3
-	name         = "the agent" // the name in checks and logs
+	maxWait      = 20 * time.Second // between two attempts to continue a run, for an agent that restarts
+	name         = "the agent"      // the name in checks and logs
 )
 
 var errUnlisted = errors.New("an agent lists no models")
@@ -143,19 +146,19 @@ func (m *Model) advice(kind llm.FailureKind, status int) string {
 }
 
 // Generate implements [llm.Model]. An agent acts by itself, so it is asked again only if it can't have begun: it could not be
-// reached, or was busy. A request that continues a run is announced before it is sent, and not repeated at all.
+// reached, or was busy. A request that continues a run is announced before it is sent, and repeated only here, for half a minute.
 func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return m.Run(ctx, req, func(ctx context.Context, _ context.CancelCauseFunc, _ string, req llm.Request, yield func(llm.Chunk) bool) error {
 		j := m.job(req)
-		if j.paused != nil {
-			if !yield(llm.Chunk{Acts: true, State: raw(j.kept)}) {
-				return nil
-			}
+		if j.paused != nil && !yield(llm.Chunk{Acts: true, State: raw(j.kept)}) {
+			return nil
 		}
 		began, err := m.run(ctx, j, yield)
+		for wait := time.Second; j.paused != nil && !began && wire.Unprocessed(err) && wait < maxWait && rest.For(ctx, wait) == nil; wait *= 2 {
+			began, err = m.run(ctx, j, yield)
+		}
 		if r, ok := errors.AsType[*wire.Refusal](err); ok && j.paused != nil && r.Gone() {
-			f := m.Failure(err)
-			return &llm.Failure{Kind: llm.UnknownQuestion, Err: f.Err}
+			return &llm.Failure{Kind: llm.UnknownQuestion, Err: m.Failure(err).Err}
 		}
 		if err != nil && ctx.Err() == nil && !wire.Filtered(err) && (began || !wire.Unprocessed(err)) {
 			f := m.Failure(err)

@@ -1,15 +1,19 @@
 package agent
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -43,8 +47,12 @@ func answering(t *testing.T, header http.Header, bodies ...string) *scripted {
 		}
 		body := bodies[0]
 		bodies = bodies[1:]
-		if body == "410" {
+		switch body {
+		case "410":
 			http.Error(w, `{"error":"no such interrupt"}`, http.StatusGone)
+			return
+		case "503":
+			http.Error(w, "starting", http.StatusServiceUnavailable)
 			return
 		}
 		for name := range header {
@@ -228,6 +236,37 @@ func TestResumeInWords(t *testing.T) {
 			t.Errorf("%s: it is answered twice", asked)
 		}
 	}
+}
+
+// A decision that can't have reached the agent, because it is being restarted, is sent when it is back: once.
+func TestResumeWaitsForTheAgent(t *testing.T) {
+	s := answering(t, inLines, `{"type":"ask","id":"q","text":"Which?","options":["A","B"]}`+"\n"+`{"type":"done"}`, "503", `{"type":"done"}`)
+	s.Config.SetKeepAlivesEnabled(false) // an idle connection would hold the clock
+	synctest.Test(t, func(t *testing.T) {
+		away := 0
+		m := opened(t, s.URL, func(o *models.Options) {
+			o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+				if away--; away >= 0 {
+					return nil, syscall.ECONNREFUSED
+				}
+				return new(net.Dialer).DialContext(ctx, network, address)
+			}
+		})
+		messages := []llm.Message{wrote("1", "Go")}
+		first := ask(t, m, nil, true, messages...)
+		if len(first.calls) != 1 {
+			t.Fatalf("%+v", first)
+		}
+		messages = append(messages, llm.Message{Role: llm.RoleAssistant, Calls: first.calls, Opaque: first.opaque}, llm.Message{Role: llm.RoleTool, Call: first.calls[0].ID, Text: "B"})
+		away = 2
+		if second := ask(t, m, first.state, false, messages...); second.err != nil || !second.acts || len(s.got) != 3 {
+			t.Errorf("after %d requests: %+v", len(s.got), second)
+		}
+		away = 100
+		if third := ask(t, m, first.state, false, messages...); third.err == nil || away < 90 || len(s.got) != 3 {
+			t.Errorf("after %d requests: %+v", len(s.got), third)
+		}
+	})
 }
 
 const uiSteps = `data: {"type":"start","messageId":"a1"}

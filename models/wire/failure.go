@@ -97,9 +97,9 @@ func (r *Refusal) says(word string) bool {
 // before the status, because statuses are ambiguous: an empty account is a 429 at OpenAI, a wrong key a 400 at Google.
 func (r *Refusal) sort() (kind llm.FailureKind, retry bool) {
 	switch {
-	case r.refuses("does not support tools", "support tool use", "tool choice requires", "does not support function calling", "tools is not supported", "tool calling is not supported"):
+	case r.Mentions("does not support tools", "support tool use", "tool choice requires", "does not support function calling", "tools is not supported", "tool calling is not supported"):
 		return llm.NoTools, false
-	case r.refuses("does not support image", "support image input", "is not a multimodal model", "image input is not supported", "image_url is only supported"):
+	case r.Mentions("does not support image", "support image input", "is not a multimodal model", "image input is not supported", "image_url is only supported"):
 		return llm.NoVision, false
 	case r.status == http.StatusPaymentRequired, r.saysAny(
 		"insufficient_quota", "insufficient_credits", "insufficient_balance", "exceeded_current_quota_error",
@@ -133,19 +133,19 @@ func (r *Refusal) sort() (kind llm.FailureKind, retry bool) {
 // or one that lets no one pass.
 func (r *Refusal) notModelServer() bool {
 	return r.page && (r.status == 0 || r.status == http.StatusNotFound) || r.status >= 300 && r.status < 400 ||
-		r.refuses("http request to an https server", "http request was sent to https port")
+		r.Mentions("http request to an https server", "http request was sent to https port")
 }
 
 // noModel reports whether the provider does not have the model, or not for this account. It compares the codes and
 // messages of OpenAI, Azure, Anthropic, Mistral, OpenRouter, DeepSeek and Cohere.
 func (r *Refusal) noModel() bool {
 	return r.status == http.StatusNotFound || r.saysAny("model_not_found", "not_found_error", "invalid_model", "DeploymentNotFound") ||
-		r.refuses("not a valid model id", "model not exist", "invalid model", "model not found", "no such model", "unknown model")
+		r.Mentions("not a valid model id", "model not exist", "invalid model", "model not found", "no such model", "unknown model")
 }
 
-// refuses reports whether the message contains one of parts, in any case. Servers have no codes for features that a model lacks: it
-// compares the messages of Ollama, OpenRouter, vLLM, Google and Groq.
-func (r *Refusal) refuses(parts ...string) bool {
+// Mentions reports whether the server refused the request, and its message contains one of parts, in any case. Servers have no codes
+// for features that a model lacks: callers compare the messages of Ollama, OpenRouter, vLLM, Google and Groq.
+func (r *Refusal) Mentions(parts ...string) bool {
 	said := strings.ToLower(r.message)
 	return r.status >= 400 && r.status < 500 && slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(said, p) })
 }

@@ -70,9 +70,6 @@ func Unprocessed(err error) bool {
 	return ok && slices.Contains([]int{http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests, http.StatusServiceUnavailable}, r.status)
 }
 
-// Mentions reports whether the server refused the request and its message contains word, such as the name of a field.
-func (r *Refusal) Mentions(word string) bool { return r.refuses(word) }
-
 // readRefusal reads the response to a request that was refused. A body that breaks off is used as far as it goes.
 func readRefusal(res *http.Response) *Refusal {
 	body, _ := io.ReadAll(io.LimitReader(res.Body, MaxRefusal)) // half a message is better than none
