@@ -1,8 +1,8 @@
 package stories_test
 
 import (
-	"fmt"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
