@@ -19,11 +19,15 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request) {
 	if !ok || !w.allow(rw, r, w.attempts) {
 		return
 	}
-	c, ok := w.takeChoice(rw, r)
-	if !ok || !w.allow(rw, r, w.messages) {
+	body := r.Body
+	c, no := w.readChoice(rw, r)
+	if no != nil {
+		no.unread(body).reply(rw)
 		return
 	}
-	no := door{w}.resolve(r, room.ID, &c)
+	if no = w.charge(r, w.messages); no == nil {
+		no = door{w}.resolve(r, room.ID, &c)
+	}
 	var payer chat.EntityID
 	if no == nil {
 		payer, no = door{w}.payer(r)
@@ -69,16 +73,6 @@ func (d door) resolve(r *http.Request, room chat.RoomID, c *choice) *refusal {
 	}
 	c.Option, _ = dialect.Option(answer.Choices{Options: open[i].Options}, dialect.Raw(*c.Approved))
 	return nil
-}
-
-// takeChoice reads a choice, or answers the request.
-func (w *Web) takeChoice(rw http.ResponseWriter, r *http.Request) (c choice, ok bool) {
-	body := r.Body
-	c, no := w.readChoice(rw, r)
-	if no != nil {
-		refuseBody(rw, body, no)
-	}
-	return c, no == nil
 }
 
 // readChoice decodes the body of r.

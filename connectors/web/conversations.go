@@ -52,17 +52,13 @@ func random(n int) []byte {
 }
 
 // open creates a conversation: POST /api/conversations. It is stored, so the number per hour and address is limited.
-func (w *Web) open(rw http.ResponseWriter, r *http.Request) {
-	if !w.allow(rw, r, w.openings) {
-		return
+func (w *Web) open(_ http.ResponseWriter, r *http.Request) (any, *refusal) {
+	if no := w.charge(r, w.openings); no != nil {
+		return nil, no
 	}
 	id := newConversationID(readerOf(r))
 	room, no := door{w}.create(r, id)
-	if no != nil {
-		no.reply(rw)
-		return
-	}
-	reply(rw, http.StatusCreated, openReply{opened{id, room.Created.UTC().Format(time.RFC3339)}})
+	return created{openReply{opened{id, room.Created.UTC().Format(time.RFC3339)}}}, no
 }
 
 // openReply is the reply to a request for a conversation.
@@ -207,16 +203,12 @@ func writeLines(rw http.ResponseWriter, lines [][]byte) {
 }
 
 // stop ends the running answer: POST …/stop.
-func (w *Web) stop(rw http.ResponseWriter, r *http.Request) {
-	room, ok := w.room(rw, r)
-	if !ok {
-		return
+func (w *Web) stop(_ http.ResponseWriter, r *http.Request) (any, *refusal) {
+	room, no := door{w}.conversation(r, r.PathValue("id"))
+	if no == nil {
+		no = door{w}.stopAnswers(r, room.ID)
 	}
-	if no := (door{w}).stopAnswers(r, room.ID); no != nil {
-		no.reply(rw)
-		return
-	}
-	reply(rw, http.StatusOK, okReply{true})
+	return okReply{true}, no
 }
 
 // stopAnswers ends the running answers in a room.

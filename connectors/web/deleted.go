@@ -29,11 +29,10 @@ type eraser struct{ door }
 
 // delete deletes a conversation: DELETE /api/conversations/{id}. Its messages are erased after undoTime, or with the next
 // message if that comes first. The conversation itself stays, so an open page can continue.
-func (d eraser) delete(rw http.ResponseWriter, r *http.Request) {
+func (d eraser) delete(_ http.ResponseWriter, r *http.Request) (any, *refusal) {
 	room, note, no := d.find(r, r.PathValue("id"))
 	if no != nil {
-		no.reply(rw)
-		return
+		return nil, no
 	}
 	all, err := d.web.opts.Store.Recent(r.Context(), room.ID, chat.Said, 0, maxExported)
 	if err == nil && note.Key == "" {
@@ -41,38 +40,35 @@ func (d eraser) delete(rw http.ResponseWriter, r *http.Request) {
 		err = d.web.opts.Store.SaveNote(r.Context(), note)
 	}
 	if err != nil {
-		d.web.broken(rw, "delete a conversation", err)
-		return
+		return nil, d.web.failures.refuse("delete a conversation", err)
 	}
 	select {
 	case d.web.deleted <- struct{}{}:
 	default: // the eraser looks soon
 	}
-	reply(rw, http.StatusOK, deletedReply{true, len(all), note.At.Add(undoTime).UTC()})
+	return deletedReply{true, len(all), note.At.Add(undoTime).UTC()}, nil
 }
 
 // restore takes the deletion of a conversation back: POST /api/conversations/{id}/restore.
-func (d eraser) restore(rw http.ResponseWriter, r *http.Request) {
+func (d eraser) restore(_ http.ResponseWriter, r *http.Request) (any, *refusal) {
 	room, note, no := d.find(r, r.PathValue("id"))
-	if no == nil && note.Key == "" {
-		no = refused(http.StatusConflict, "This conversation is not deleted, or can't be restored any more.")
-	}
-	if no == nil {
-		mine, err := d.settle(r.Context(), note)
-		if err == nil && !mine {
-			no = refused(http.StatusConflict, "This conversation can't be restored any more.")
-		} else if err == nil {
-			err = d.unread(r, room.ID, deletedReader)
-		}
-		if err != nil {
-			no = d.web.failures.refuse("restore a conversation", err)
-		}
-	}
 	if no != nil {
-		no.reply(rw)
-		return
+		return nil, no
 	}
-	reply(rw, http.StatusOK, okReply{true})
+	if note.Key == "" {
+		return nil, refused(http.StatusConflict, "This conversation is not deleted, or can't be restored any more.")
+	}
+	mine, err := d.settle(r.Context(), note)
+	if err == nil && !mine {
+		return nil, refused(http.StatusConflict, "This conversation can't be restored any more.")
+	}
+	if err == nil {
+		err = d.unread(r, room.ID, deletedReader)
+	}
+	if err != nil {
+		return nil, d.web.failures.refuse("restore a conversation", err)
+	}
+	return okReply{true}, nil
 }
 
 // settle reports whether the caller alone decides about a deletion: to erase, or to restore. If the process that has decided

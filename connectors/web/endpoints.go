@@ -36,12 +36,12 @@ func endpoints(w *Web) (all []endpoint) {
 func visitorEndpoints(w *Web) []endpoint {
 	d, logins := door{w}, loginAPI{w}
 	return []endpoint{
-		{route: "POST /api/visitors", serve: d.mint, about: "Makes an anonymous visitor, or renews its token", out: mintReply{}, made: true},
-		{route: "POST /api/account/conversations", serve: d.adopt, about: "Lists or takes over a visitor's conversations", in: adoptRequest{}, out: listReply{}},
-		{route: "GET /api/login", serve: logins.loggedIn, about: "Reports whether the browser is the owner's", out: loginReply{}},
-		{route: "POST /api/login", serve: logins.logIn, about: "Logs the owner's browser in", in: loginRequest{}, out: loginReply{}},
-		{route: "DELETE /api/login", serve: logins.logOut, about: "Logs the browser out", out: loginReply{}},
-		{route: "POST /api/ticket", serve: socketAPI{w}.ticket, about: "Makes a ticket for a WebSocket", out: ticketReply{}, made: true},
+		{route: "POST /api/visitors", serve: answering(d.mint), about: "Makes an anonymous visitor, or renews its token", out: mintReply{}, made: true},
+		{route: "POST /api/account/conversations", serve: answering(d.adopt), about: "Lists or takes over a visitor's conversations", in: adoptRequest{}, out: listReply{}},
+		{route: "GET /api/login", serve: answering(logins.loggedIn), about: "Reports whether the browser is the owner's", out: loginReply{}},
+		{route: "POST /api/login", serve: answering(logins.logIn), about: "Logs the owner's browser in", in: loginRequest{}, out: loginReply{}},
+		{route: "DELETE /api/login", serve: answering(logins.logOut), about: "Logs the browser out", out: loginReply{}},
+		{route: "POST /api/ticket", serve: answering(socketAPI{w}.ticket), about: "Makes a ticket for a WebSocket", out: ticketReply{}, made: true},
 		{route: "GET " + socketPath, serve: socketAPI{w}.connect, about: "Begins a WebSocket"},
 	}
 }
@@ -49,31 +49,31 @@ func visitorEndpoints(w *Web) []endpoint {
 func conversationEndpoints(w *Web) []endpoint {
 	d := door{w}
 	return []endpoint{
-		{route: "POST /api/conversations", serve: w.open, about: "Opens a conversation", out: openReply{}, made: true},
-		{route: "GET /api/conversations", serve: d.list, about: "Lists or searches the visitor's conversations", out: listReply{}, query: "q"},
-		{route: "DELETE" + one, serve: eraser{d}.delete, about: "Deletes the messages", out: deletedReply{}},
-		{route: "POST" + one + "/restore", serve: eraser{d}.restore, about: "Undoes a deletion", out: okReply{}},
-		{route: "GET" + one + "/readers", serve: d.readers, about: "Lists the readers, for the owner", out: readersReply{}},
-		{route: "PUT" + one + "/readers/{reader...}", serve: d.grant, about: "Grants access, for the owner", out: okReply{}},
-		{route: "DELETE" + one + "/readers/{reader...}", serve: d.revoke, about: "Revokes access, for the owner", out: okReply{}},
+		{route: "POST /api/conversations", serve: answering(w.open), about: "Opens a conversation", out: openReply{}, made: true},
+		{route: "GET /api/conversations", serve: answering(d.list), about: "Lists or searches the visitor's conversations", out: listReply{}, query: "q"},
+		{route: "DELETE" + one, serve: answering(eraser{d}.delete), about: "Deletes the messages", out: deletedReply{}},
+		{route: "POST" + one + "/restore", serve: answering(eraser{d}.restore), about: "Undoes a deletion", out: okReply{}},
+		{route: "GET" + one + "/readers", serve: answering(d.readers), about: "Lists the readers, for the owner", out: readersReply{}},
+		{route: "PUT" + one + "/readers/{reader...}", serve: answering(d.grant), about: "Grants access, for the owner", out: okReply{}},
+		{route: "DELETE" + one + "/readers/{reader...}", serve: answering(d.revoke), about: "Revokes access, for the owner", out: okReply{}},
 		{route: "GET" + one + "/messages", serve: w.history, about: "Returns the newest messages", out: exported{}},
 		{route: "GET" + one + "/messages/{message}/files/{n}", serve: w.file, about: "Returns a file of an answer", kind: anyFile},
 		{route: "POST" + one + "/messages/stream", serve: w.send, about: "Sends a message and streams the answer", in: question{}, out: frame{}, kind: eventStream},
 		{route: "POST" + one + "/choices/stream", serve: w.choose, about: "Makes a choice and streams the result", in: choice{}, out: frame{}, kind: eventStream},
 		{route: "GET" + one + "/stream", serve: clients{w}.resume, about: "Continues the stream of the running answer", out: frame{}, kind: eventStream, query: "after reasoning"},
-		{route: "POST" + one + "/stop", serve: w.stop, about: "Stops the answers", out: okReply{}},
+		{route: "POST" + one + "/stop", serve: answering(w.stop), about: "Stops the answers", out: okReply{}},
 	}
 }
 
 func (a manageAPI) endpoints() []endpoint {
 	return []endpoint{
-		{route: "PATCH" + one, serve: a.rename, about: "Sets the title", in: renameRequest{}, out: okReply{}},
+		{route: "PATCH" + one, serve: answering(a.rename), about: "Sets the title", in: renameRequest{}, out: okReply{}},
 		{route: "GET" + one + "/export", serve: a.export, about: "Exports the conversation as Markdown or JSON", kind: "text/markdown", query: "format"},
 		{route: "POST" + one + "/messages/{message}/again/stream", serve: a.again, about: "Answers the last message again", in: againRequest{}, out: frame{}, kind: eventStream},
-		{route: "PUT" + one + "/messages/{message}/feedback", serve: a.rate, about: "Rates an answer", in: rating{}, out: okReply{}},
-		{route: "POST" + one + "/shares", serve: a.share, about: "Makes a link to a copy", in: shareRequest{}, out: sharedReply{}, made: true},
-		{route: "GET" + one + "/shares", serve: a.shares, about: "Lists the links", out: sharesReply{}},
-		{route: "DELETE" + one + "/shares/{share}", serve: a.unshare, about: "Removes a link", out: okReply{}},
+		{route: "PUT" + one + "/messages/{message}/feedback", serve: answering(a.rate), about: "Rates an answer", in: rating{}, out: okReply{}},
+		{route: "POST" + one + "/shares", serve: answering(a.share), about: "Makes a link to a copy", in: shareRequest{}, out: sharedReply{}, made: true},
+		{route: "GET" + one + "/shares", serve: answering(a.shares), about: "Lists the links", out: sharesReply{}},
+		{route: "DELETE" + one + "/shares/{share}", serve: answering(a.unshare), about: "Removes a link", out: okReply{}},
 		{route: "GET " + sharedPath + "{token}", serve: a.shared, about: "Returns a shared copy, as text or JSON", kind: "text/plain"},
 	}
 }
@@ -83,7 +83,7 @@ func (a fileAPI) endpoints() []endpoint {
 		{route: "POST" + one + "/files", serve: a.receiveFile, about: "Stores a file for a message to name", out: fileReply{}, query: "clientFileId name", made: true},
 		{route: "GET" + one + "/files/{file}", serve: a.uploaded, about: "Returns a visitor's file", kind: anyFile},
 		{route: "GET" + one + "/files/{file}/thumbnail", serve: a.thumbnail, about: "Returns the thumbnail of an image", kind: "image/jpeg"},
-		{route: "DELETE" + one + "/files/{file}", serve: a.dropFile, about: "Removes a file that no message names", out: okReply{}},
+		{route: "DELETE" + one + "/files/{file}", serve: answering(a.dropFile), about: "Removes a file that no message names", out: okReply{}},
 	}
 }
 

@@ -22,6 +22,31 @@ type refusal struct {
 	sentence string
 	code     string        // for programs; it must not change
 	wait     time.Duration // until the client may try again; 0 is not said
+	body     io.Reader     // of the request, if it has not been read: see [refuseBody]; nil for none
+}
+
+// unread returns r for a request whose body has not been read.
+func (r *refusal) unread(body io.Reader) *refusal {
+	r.body = body
+	return r
+}
+
+// created is the body of a reply with the status 201.
+type created struct{ body any }
+
+// answering serves a route whose reply is JSON: what answer returns, or the refusal.
+func answering(answer func(http.ResponseWriter, *http.Request) (any, *refusal)) http.HandlerFunc {
+	return func(rw http.ResponseWriter, r *http.Request) {
+		body, no := answer(rw, r)
+		switch made, ok := body.(created); {
+		case no != nil:
+			no.reply(rw)
+		case ok:
+			reply(rw, http.StatusCreated, made.body)
+		default:
+			reply(rw, http.StatusOK, body)
+		}
+	}
 }
 
 // refused returns a refusal with the usual code of the status. All replies that ask for another attempt say when.
@@ -57,6 +82,11 @@ func (r *refusal) Error() string { return r.sentence }
 
 // reply writes the refusal, in the form of the client's API.
 func (r *refusal) reply(rw http.ResponseWriter) {
+	if body := r.body; body != nil {
+		r.body = nil
+		refuseBody(rw, body, r)
+		return
+	}
 	if r.wait > 0 {
 		retryLater(rw, r.wait)
 	}

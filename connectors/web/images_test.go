@@ -44,9 +44,9 @@ func TestImagesRefused(t *testing.T) {
 			rec := httptest.NewRecorder()
 			r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(body))
 			r.Header.Set("Content-Type", "application/json")
-			_, ok := w.take(rec, r)
-			if ok != (c.want == 0) || !ok && rec.Code != c.want {
-				t.Errorf("%v, %d %s", ok, rec.Code, rec.Body)
+			_, no := w.readQuestion(rec, r)
+			if (no == nil) != (c.want == 0) || no != nil && no.status != c.want {
+				t.Errorf("%v", no)
 			}
 		})
 	}

@@ -32,29 +32,25 @@ type listReply struct {
 
 // list shows the reader their conversations, the newest first: GET /api/conversations. With q, only those whose title or
 // latest messages contain it.
-func (d door) list(rw http.ResponseWriter, r *http.Request) {
+func (d door) list(_ http.ResponseWriter, r *http.Request) (any, *refusal) {
 	who := readerOf(r)
 	if who.id == "" {
-		needsIdentity("There is no list without a token.").reply(rw)
-		return
+		return nil, needsIdentity("There is no list without a token.")
 	}
 	from := caller{from: d.web.guard.client(r)}
 	if !d.web.building.take(from, 1) { // a list reads many conversations
-		d.web.broken(rw, "list conversations", errCrowded)
-		return
+		return nil, d.web.failures.refuse("list conversations", errCrowded)
 	}
 	defer d.web.building.give(from, 1)
 	notes, err := d.web.opts.Store.NotesAbout(r.Context(), who.id, chat.ReaderNote, false, maxListed)
 	if err != nil {
-		d.web.broken(rw, "list conversations", err)
-		return
+		return nil, d.web.failures.refuse("list conversations", err)
 	}
 	deleted, err := eraser{d}.deletions(r.Context())
 	if err != nil {
-		d.web.broken(rw, "list conversations", err)
-		return
+		return nil, d.web.failures.refuse("list conversations", err)
 	}
-	notes = slices.DeleteFunc(notes, func(n chat.RoomNote) bool { return deleted[n.Room] })
+	notes = slices.DeleteFunc(slices.Clone(notes), func(n chat.RoomNote) bool { return deleted[n.Room] })
 	q := strings.ToLower(text.OneLine(r.URL.Query().Get("q"), maxTitle))
 	all := []listed{}
 	slices.Reverse(notes)
@@ -70,14 +66,13 @@ func (d door) list(rw http.ResponseWriter, r *http.Request) {
 		switch {
 		case errors.Is(err, chat.ErrNotFound): // it expired in between
 		case err != nil:
-			d.web.broken(rw, "list conversations", err)
-			return
+			return nil, d.web.failures.refuse("list conversations", err)
 		case fits:
 			all = append(all, one)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b listed) int { return cmp.Compare(b.UpdatedAt.UnixNano(), a.UpdatedAt.UnixNano()) })
-	reply(rw, http.StatusOK, listReply{all})
+	return listReply{all}, nil
 }
 
 // describe returns the conversation that a note on a reader is about.

@@ -29,30 +29,37 @@ type renameRequest struct {
 }
 
 // rename sets the title of a conversation: PATCH /api/conversations/{id}.
-func (a manageAPI) rename(rw http.ResponseWriter, r *http.Request) {
-	room, ok := a.web.room(rw, r)
-	if !ok || !a.web.allow(rw, r, a.web.attempts) {
-		return
-	}
+func (a manageAPI) rename(rw http.ResponseWriter, r *http.Request) (any, *refusal) {
 	var body renameRequest
-	no := readSmall(rw, r, &body, `{"title": …}`)
+	room, _, no := a.changes(rw, r, &body, `{"title": …}`)
 	title := text.OneLine(body.Title, maxTitle+1)
 	switch {
 	case no != nil:
+		return nil, no
 	case strings.TrimSpace(title) == "":
-		no = refused(http.StatusBadRequest, "title is required.")
+		return nil, refused(http.StatusBadRequest, "title is required.").unread(r.Body)
 	case len([]rune(title)) > maxTitle:
-		no = refused(http.StatusRequestEntityTooLarge, "A title may be at most 120 characters.")
-	}
-	if no != nil {
-		refuseBody(rw, r.Body, no)
-		return
+		return nil, refused(http.StatusRequestEntityTooLarge, "A title may be at most 120 characters.").unread(r.Body)
 	}
 	if err := a.web.opts.Store.SaveNote(r.Context(), chat.RoomNote{Room: room.ID, Kind: chat.TitleNote, Text: title, At: time.Now()}); err != nil {
-		a.web.broken(rw, "rename a conversation", err)
-		return
+		return nil, a.web.failures.refuse("rename a conversation", err)
 	}
-	reply(rw, http.StatusOK, okReply{true})
+	return okReply{true}, nil
+}
+
+// changes returns the conversation that a request changes, and the message if it names one, and reads its body; see [readSmall].
+func (a manageAPI) changes(rw http.ResponseWriter, r *http.Request, body any, form string) (room chat.Room, m chat.Memory, no *refusal) {
+	room, no = door(a).conversation(r, r.PathValue("id"))
+	if no == nil && r.PathValue("message") != "" {
+		m, no = a.message(r, room.ID)
+	}
+	if no == nil {
+		no = a.web.charge(r, a.web.attempts)
+	}
+	if no == nil {
+		no = readSmall(rw, r, body, form)
+	}
+	return room, m, no
 }
 
 // entitle makes the title of a conversation of its first message, unless its reader has named it. It is deleted with that.
@@ -68,20 +75,16 @@ func (d door) entitle(r *http.Request, m chat.Memory) error {
 	return chat.Unless(err, chat.ErrNotFound) // it was deleted meanwhile
 }
 
-// message returns the message that the request names, in the conversation that the reader may open, or answers the request.
-func (a manageAPI) message(rw http.ResponseWriter, r *http.Request) (chat.Room, chat.Memory, bool) {
-	room, ok := a.web.room(rw, r)
-	if !ok {
-		return room, chat.Memory{}, false
-	}
-	m, err := door(a).message(r, room.ID)
+// message returns the message that the request names.
+func (a manageAPI) message(r *http.Request, room chat.RoomID) (chat.Memory, *refusal) {
+	m, err := door(a).message(r, room)
 	switch {
 	case errors.Is(err, chat.ErrNotFound):
-		fail(rw, http.StatusNotFound, "Message not found.")
+		return m, refused(http.StatusNotFound, "Message not found.")
 	case err != nil:
-		a.web.broken(rw, "find a message", err)
+		return m, a.web.failures.refuse("find a message", err)
 	}
-	return room, m, err == nil
+	return m, nil
 }
 
 // message returns the message that the request names, or [chat.ErrNotFound] if it is not in the room.
@@ -102,47 +105,44 @@ type againRequest struct {
 // again answers a message of the reader again, with another text or the same, and streams the answer: POST …/again/stream. Only
 // the last one can be answered again, unless its answer has done something.
 func (a manageAPI) again(rw http.ResponseWriter, r *http.Request) {
-	room, m, ok := a.message(rw, r)
-	if !ok || !a.web.allow(rw, r, a.web.attempts) {
-		return
-	}
 	var body againRequest
-	no := readSmall(rw, r, &body, `{"text": …}`)
+	room, m, no := a.changes(rw, r, &body, `{"text": …}`)
 	if no == nil && len([]rune(body.Text)) > maxText {
-		no = refused(http.StatusRequestEntityTooLarge, "This message is too long.")
+		no = refused(http.StatusRequestEntityTooLarge, "This message is too long.").unread(r.Body)
 	}
-	if no != nil {
-		refuseBody(rw, r.Body, no)
-		return
-	}
-	who := readerOf(r)
-	payer, no := door(a).payer(r)
+	var payer chat.EntityID
 	if no == nil {
-		mine, err := door(a).asked(r, m)
-		if err != nil {
-			no = a.web.failures.refuse("find the readers of a conversation", err)
-		} else if !mine {
-			no = refused(http.StatusForbidden, "Only your own messages can be answered again.")
-		}
+		payer, no = door(a).payer(r)
 	}
 	if no == nil {
-		no = a.web.charge(r, a.web.messages)
+		no = a.mayAskAgain(r, m)
+	}
+	var acc chat.Accepted
+	if no == nil {
+		acc, no = a.answerAgain(r, room, payer, m, body.Text)
+	}
+	if no == nil && acc.Run == "" {
+		no = refused(http.StatusConflict, "Only the last message can be answered again. Please send it as a new one.")
 	}
 	if no != nil {
 		no.reply(rw)
 		return
 	}
-	acc, no := a.answerAgain(r, room, payer, m, body.Text)
+	defer a.web.reading()()
+	acc.Duplicate = true // the client may have the text of the answer before
+	a.web.stream(rw, r, room.ID, acc, wishes{reasoning: body.Reasoning, details: readerOf(r).details})
+}
+
+// mayAskAgain refuses to answer a message of another author again, and too many requests.
+func (a manageAPI) mayAskAgain(r *http.Request, m chat.Memory) *refusal {
+	mine, err := door(a).asked(r, m)
 	switch {
-	case no != nil:
-		no.reply(rw)
-	case acc.Run == "":
-		fail(rw, http.StatusConflict, "Only the last message can be answered again. Please send it as a new one.")
-	default:
-		defer a.web.reading()()
-		acc.Duplicate = true // the client may have the text of the answer before
-		a.web.stream(rw, r, room.ID, acc, wishes{reasoning: body.Reasoning, details: who.details})
+	case err != nil:
+		return a.web.failures.refuse("find the readers of a conversation", err)
+	case !mine:
+		return refused(http.StatusForbidden, "Only your own messages can be answered again.")
 	}
+	return a.web.charge(r, a.web.messages)
 }
 
 // answerAgain answers a message again, with other words if they are not blank. Instructions that a client has quoted in the message
@@ -193,25 +193,18 @@ type rating struct {
 }
 
 // rate stores the reader's opinion on an answer: PUT …/feedback. It is deleted with the answer.
-func (a manageAPI) rate(rw http.ResponseWriter, r *http.Request) {
-	room, m, ok := a.message(rw, r)
-	if !ok || !a.web.allow(rw, r, a.web.attempts) {
-		return
-	}
+func (a manageAPI) rate(rw http.ResponseWriter, r *http.Request) (any, *refusal) {
 	var body rating
-	no := readSmall(rw, r, &body, `{"rating": "up", "reason": …}`)
+	room, m, no := a.changes(rw, r, &body, `{"rating": "up", "reason": …}`)
 	switch {
 	case no != nil:
+		return nil, no
 	case body.Rating != "up" && body.Rating != "down" && body.Rating != "none":
-		no = refused(http.StatusBadRequest, "rating is up, down or none.")
+		return nil, refused(http.StatusBadRequest, "rating is up, down or none.").unread(r.Body)
 	case len([]rune(body.Reason)) > maxReason:
-		no = refused(http.StatusRequestEntityTooLarge, "A reason may be at most 1000 characters.")
+		return nil, refused(http.StatusRequestEntityTooLarge, "A reason may be at most 1000 characters.").unread(r.Body)
 	case !a.web.opts.wrote(m):
-		no = refused(http.StatusConflict, "Only answers can be rated.")
-	}
-	if no != nil {
-		refuseBody(rw, r.Body, no)
-		return
+		return nil, refused(http.StatusConflict, "Only answers can be rated.").unread(r.Body)
 	}
 	who := readerOf(r).author(room.ID)
 	note := chat.RoomNote{Room: room.ID, Kind: chat.FeedbackNote, Key: string(m.ID) + " " + string(who), About: who, First: m.ID, Last: m.ID, At: time.Now()}
@@ -219,19 +212,17 @@ func (a manageAPI) rate(rw http.ResponseWriter, r *http.Request) {
 		body.Reason = text.Visible(body.Reason)
 		stored, err := json.Marshal(body)
 		if err != nil {
-			a.web.broken(rw, "encode a rating", err)
-			return
+			return nil, a.web.failures.refuse("encode a rating", err)
 		}
 		note.Text = string(stored)
 	}
 	if err := a.web.opts.Store.SaveNote(r.Context(), note); err != nil {
-		a.web.broken(rw, "store a rating", err)
-		return
+		return nil, a.web.failures.refuse("store a rating", err)
 	}
 	if a.web.opts.Rated != nil {
 		a.web.opts.Rated(m, who, body.Rating, body.Reason)
 	}
-	reply(rw, http.StatusOK, okReply{true})
+	return okReply{true}, nil
 }
 
 // ratings returns the reader's ratings in a room, by the id of the message.

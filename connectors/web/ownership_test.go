@@ -411,13 +411,13 @@ func TestOwnerGrants(t *testing.T) {
 		handle(w, r)
 		return w.Code
 	}
-	if got := call(door.grant, "discord/1"); got != http.StatusBadRequest {
+	if got := call(answering(door.grant), "discord/1"); got != http.StatusBadRequest {
 		t.Errorf("another platform's account: %d", got)
 	}
 	for _, step := range []struct {
 		handle http.HandlerFunc
 		want   int
-	}{{door.grant, 200}, {door.revoke, 404}} {
+	}{{answering(door.grant), 200}, {answering(door.revoke), 404}} {
 		if got := call(step.handle, "web/user/bob"); got != http.StatusOK {
 			t.Errorf("the owner's change: %d", got)
 		}

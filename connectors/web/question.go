@@ -36,16 +36,6 @@ func (q question) id(room chat.RoomID) chat.MemoryID {
 	return chat.MemoryID(string(room) + "/" + q.ClientMessageID)
 }
 
-// take reads a message, or answers the request.
-func (w *Web) take(rw http.ResponseWriter, r *http.Request) (q question, ok bool) {
-	body := r.Body
-	q, no := w.readQuestion(rw, r)
-	if no != nil {
-		refuseBody(rw, body, no)
-	}
-	return q, no == nil
-}
-
 // readQuestion decodes the body of r and checks its fields. The body counts against the shared memory until it returns;
 // the decoded message is at most as large.
 func (w *Web) readQuestion(rw http.ResponseWriter, r *http.Request) (q question, no *refusal) {

@@ -198,6 +198,17 @@ var (
 	errRevoked = errors.New("the key was revoked")
 )
 
+// codeOf returns the code for the client of a reader who may not read any more, or "".
+func codeOf(err error) string {
+	switch {
+	case errors.Is(err, errExpired):
+		return codeExpired
+	case errors.Is(err, errRevoked):
+		return codeRevoked
+	}
+	return ""
+}
+
 // keyPause is how often a stream checks its key. The list can be as old as identity.KeyFresh then, and both together are less
 // than five seconds.
 const keyPause = time.Second

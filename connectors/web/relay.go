@@ -38,7 +38,7 @@ func (c clients) relay(rw http.ResponseWriter, r *http.Request, run chat.RunID, 
 	case errors.Is(err, errGone), r.Context().Err() != nil:
 		c.web.opts.Log.Debug("a reader disconnected", "run", run, "err", err)
 		return
-	case errors.Is(err, errExpired), errors.Is(err, errRevoked):
+	case codeOf(err) != "":
 		why = "Your session has expired. Please sign in again."
 	case !errors.Is(err, chat.ErrShutdown):
 		c.web.opts.Log.Error("a stream failed", "run", run, "err", err)
@@ -129,19 +129,13 @@ func (c clients) whole(r *http.Request, run chat.RunID, l *listening) (dialect.S
 
 // unanswered answers a request whose answer can't be waited for.
 func (c clients) unanswered(rw http.ResponseWriter, r *http.Request, err error) {
-	code := ""
-	switch {
+	switch code := codeOf(err); {
 	case r.Context().Err() != nil: // the client has gone
-		return
-	case errors.Is(err, errExpired):
-		code = codeExpired
-	case errors.Is(err, errRevoked):
-		code = codeRevoked
-	default:
+	case code == "":
 		c.web.broken(rw, "wait for an answer", err)
-		return
+	default:
+		no := refused(http.StatusUnauthorized, "Your session has expired. Please sign in again.")
+		no.code = code
+		no.reply(rw)
 	}
-	no := refused(http.StatusUnauthorized, "Your session has expired. Please sign in again.")
-	no.code = code
-	no.reply(rw)
 }

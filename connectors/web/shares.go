@@ -61,19 +61,14 @@ type (
 )
 
 // share makes a link that shows the conversation as it is now: POST …/shares. The copy is deleted with any of its messages.
-func (a manageAPI) share(rw http.ResponseWriter, r *http.Request) {
-	room, ok := a.web.room(rw, r)
-	if !ok || !a.web.allow(rw, r, a.web.attempts) {
-		return
-	}
+func (a manageAPI) share(rw http.ResponseWriter, r *http.Request) (any, *refusal) {
 	var body shareRequest
-	no := readSmall(rw, r, &body, `{"days": …}`)
+	room, _, no := a.changes(rw, r, &body, `{"days": …}`)
 	if no == nil && (body.Days < 0 || body.Days > mostDays) {
-		no = refused(http.StatusBadRequest, "days is between 1 and 365.")
+		no = refused(http.StatusBadRequest, "days is between 1 and 365.").unread(r.Body)
 	}
 	if no != nil {
-		refuseBody(rw, r.Body, no)
-		return
+		return nil, no
 	}
 	if body.Days == 0 {
 		body.Days = shareDays
@@ -86,11 +81,9 @@ func (a manageAPI) share(rw http.ResponseWriter, r *http.Request) {
 	switch {
 	case err != nil:
 	case note.First == "":
-		fail(rw, http.StatusConflict, "There is nothing to share yet.")
-		return
+		return nil, refused(http.StatusConflict, "There is nothing to share yet.")
 	case len(before) >= maxShares:
-		fail(rw, http.StatusConflict, "This conversation has 20 links. Please remove one first.")
-		return
+		return nil, refused(http.StatusConflict, "This conversation has 20 links. Please remove one first.")
 	default:
 		err = a.web.opts.Store.SaveNote(r.Context(), note)
 	}
@@ -99,10 +92,9 @@ func (a manageAPI) share(rw http.ResponseWriter, r *http.Request) {
 		link, err = a.link(r.Context(), note)
 	}
 	if err != nil {
-		a.web.broken(rw, "share a conversation", err)
-		return
+		return nil, a.web.failures.refuse("share a conversation", err)
 	}
-	reply(rw, http.StatusCreated, sharedReply{link})
+	return created{sharedReply{link}}, nil
 }
 
 // snapshot returns the note with a copy of a room: its newest messages, as many as fit.
@@ -138,10 +130,10 @@ func (a manageAPI) snapshot(ctx context.Context, room chat.RoomID, ends time.Tim
 }
 
 // shares lists the links of a conversation: GET …/shares.
-func (a manageAPI) shares(rw http.ResponseWriter, r *http.Request) {
-	room, ok := a.web.room(rw, r)
-	if !ok {
-		return
+func (a manageAPI) shares(_ http.ResponseWriter, r *http.Request) (any, *refusal) {
+	room, no := door(a).conversation(r, r.PathValue("id"))
+	if no != nil {
+		return nil, no
 	}
 	notes, err := a.web.opts.Store.Notes(r.Context(), room.ID, chat.ShareNote, chat.MaxNotes)
 	all := []shareReply{}
@@ -153,23 +145,21 @@ func (a manageAPI) shares(rw http.ResponseWriter, r *http.Request) {
 		all = append(all, link)
 	}
 	if err != nil {
-		a.web.broken(rw, "list the links of a conversation", err)
-		return
+		return nil, a.web.failures.refuse("list the links of a conversation", err)
 	}
-	reply(rw, http.StatusOK, sharesReply{all})
+	return sharesReply{all}, nil
 }
 
 // unshare removes a link: DELETE …/shares/{share}.
-func (a manageAPI) unshare(rw http.ResponseWriter, r *http.Request) {
-	room, ok := a.web.room(rw, r)
-	if !ok {
-		return
+func (a manageAPI) unshare(_ http.ResponseWriter, r *http.Request) (any, *refusal) {
+	room, no := door(a).conversation(r, r.PathValue("id"))
+	if no != nil {
+		return nil, no
 	}
 	if err := a.web.opts.Store.SaveNote(r.Context(), chat.RoomNote{Room: room.ID, Kind: chat.ShareNote, Key: r.PathValue("share")}); err != nil {
-		a.web.broken(rw, "remove the link of a conversation", err)
-		return
+		return nil, a.web.failures.refuse("remove the link of a conversation", err)
 	}
-	reply(rw, http.StatusOK, okReply{true})
+	return okReply{true}, nil
 }
 
 // shared shows the copy of a conversation to everyone who has the link: GET /api/shared/{token}, as text, or as JSON for clients

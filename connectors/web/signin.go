@@ -58,59 +58,53 @@ type (
 )
 
 // loggedIn tells the page whether it belongs to the owner: GET /api/login.
-func (a loginAPI) loggedIn(rw http.ResponseWriter, r *http.Request) {
+func (a loginAPI) loggedIn(_ http.ResponseWriter, r *http.Request) (any, *refusal) {
 	_, err := a.web.session(r)
 	if chat.Unless(err, chat.ErrNotFound) != nil {
-		a.web.broken(rw, "find a session", err)
-		return
+		return nil, a.web.failures.refuse("find a session", err)
 	}
-	reply(rw, http.StatusOK, loginReply{err == nil})
+	return loginReply{err == nil}, nil
 }
 
 // logIn exchanges a code for a cookie: POST /api/login. Only the gateway's own page can, and only a few times.
-func (a loginAPI) logIn(rw http.ResponseWriter, r *http.Request) {
+func (a loginAPI) logIn(rw http.ResponseWriter, r *http.Request) (any, *refusal) {
 	if !firstParty(r) || !ownOrigin(r) {
-		fail(rw, http.StatusForbidden, "Log in on the gateway's own page.")
-		return
+		return nil, refused(http.StatusForbidden, "Log in on the gateway's own page.")
 	}
 	if wait := max(a.web.logins.take(caller{from: a.web.guard.client(r)}), a.web.allLogins.take(caller{})); wait > 0 {
-		retryLater(rw, wait)
-		fail(rw, http.StatusTooManyRequests, "Too many attempts. Please wait a few minutes.")
-		return
+		no := refused(http.StatusTooManyRequests, "Too many attempts. Please wait a few minutes.")
+		no.wait = wait
+		return nil, no
 	}
 	var body loginRequest
 	if no := checkJSON(r, maxLogin); no != nil {
-		no.reply(rw)
-		return
+		return nil, no
 	}
 	if err := json.NewDecoder(http.MaxBytesReader(rw, r.Body, maxLogin)).Decode(&body); err != nil {
-		fail(rw, http.StatusBadRequest, "The request must be the JSON object {\"code\": …}.")
-		return
+		return nil, refused(http.StatusBadRequest, "The request must be the JSON object {\"code\": …}.")
 	}
 	token, err := a.web.sessions.Redeem(r.Context(), body.Code, Device(r))
 	switch {
 	case errors.Is(err, chat.ErrNotFound):
-		fail(rw, http.StatusForbidden, "This code is wrong, was used, or has expired. Run gateway pair --web for a new one.")
+		return nil, refused(http.StatusForbidden, "This code is wrong, was used, or has expired. Run gateway pair --web for a new one.")
 	case err != nil:
-		a.web.broken(rw, "log in", err)
-	default:
-		http.SetCookie(rw, pageCookie(r, sessionCookie, token, login.SessionTime))
-		reply(rw, http.StatusOK, loginReply{true})
+		return nil, a.web.failures.refuse("log in", err)
 	}
+	http.SetCookie(rw, pageCookie(r, sessionCookie, token, login.SessionTime))
+	return loginReply{true}, nil
 }
 
 // logOut ends the session of the browser: DELETE /api/login.
-func (a loginAPI) logOut(rw http.ResponseWriter, r *http.Request) {
+func (a loginAPI) logOut(rw http.ResponseWriter, r *http.Request) (any, *refusal) {
 	s, err := a.web.session(r)
 	if err == nil {
 		err = a.web.sessions.End(r.Context(), s.ID)
 	}
 	if chat.Unless(err, chat.ErrNotFound) != nil {
-		a.web.broken(rw, "log out", err)
-		return
+		return nil, a.web.failures.refuse("log out", err)
 	}
 	http.SetCookie(rw, pageCookie(r, sessionCookie, "", -time.Second))
-	reply(rw, http.StatusOK, loginReply{false})
+	return loginReply{false}, nil
 }
 
 // pageCookie returns a cookie of the gateway's own page. No script reads it, and no other site sends it. Which scheme the browser uses

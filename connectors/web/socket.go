@@ -119,7 +119,7 @@ func (s *socket) read() {
 			continue
 		}
 		var in socketCall
-		if wrong = in.read(data) != nil || kind != websocket.TextMessage; wrong {
+		if wrong = json.NewDecoder(&jsonBounds{r: bytes.NewReader(data)}).Decode(&in) != nil || kind != websocket.TextMessage; wrong {
 			s.close(closeForm, "BAD_REQUEST")
 			continue
 		}
@@ -146,23 +146,6 @@ type socketCall struct {
 	Type         string `json:"type"`
 	Conversation string `json:"conversation"`
 	After        string `json:"after,omitempty"`
-}
-
-func (a *socketCall) read(data []byte) error {
-	dec := json.NewDecoder(&jsonBounds{r: bytes.NewReader(data)})
-	return readObject(dec, func(dec *json.Decoder, key string) error {
-		switch key {
-		case "request":
-			return dec.Decode(&a.Request)
-		case "type":
-			return dec.Decode(&a.Type)
-		case "conversation":
-			return dec.Decode(&a.Conversation)
-		case "after":
-			return dec.Decode(&a.After)
-		}
-		return skipValue(dec)
-	})
 }
 
 // route returns the route of a message; an empty method is none.

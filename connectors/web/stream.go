@@ -89,18 +89,19 @@ func (w *Web) accept(rw http.ResponseWriter, r *http.Request) *accepted {
 		return nil
 	}
 	payer, no := door{w}.payer(r)
+	var q question
+	body := r.Body
+	if no == nil {
+		if q, no = w.readQuestion(rw, r); no != nil {
+			no.unread(body)
+		}
+	}
+	var acc *accepted
+	if no == nil {
+		acc, no = w.submitQuestion(r, room, payer, q)
+	}
 	if no != nil {
 		no.reply(rw)
-		return nil
-	}
-	q, ok := w.take(rw, r)
-	if !ok {
-		return nil
-	}
-	acc, no := w.submitQuestion(r, room, payer, q)
-	if no != nil {
-		no.reply(rw)
-		return nil
 	}
 	return acc
 }
@@ -200,10 +201,8 @@ func (w *Web) stream(rw http.ResponseWriter, r *http.Request, room chat.RoomID, 
 	case err == nil:
 	case errors.Is(err, chat.ErrShutdown):
 		_ = out.reconnect("")
-	case errors.Is(err, errExpired):
-		_ = out.reconnect(codeExpired)
-	case errors.Is(err, errRevoked):
-		_ = out.reconnect(codeRevoked)
+	case codeOf(err) != "":
+		_ = out.reconnect(codeOf(err))
 	case errors.Is(err, errGone), r.Context().Err() != nil:
 		w.opts.Log.Debug("a reader disconnected", "run", acc.Run, "err", err)
 	default:

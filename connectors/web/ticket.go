@@ -61,24 +61,22 @@ type ticketReply struct {
 
 // ticket gives the sender a ticket for one socket: POST /api/ticket. Scripts of browsers can't set the headers of sockets. The
 // ticket is the encrypted Authorization of the request, so a socket has the same rights, and no others.
-func (d socketAPI) ticket(rw http.ResponseWriter, r *http.Request) {
-	if !d.web.allow(rw, r, d.web.reads) {
-		return
+func (d socketAPI) ticket(_ http.ResponseWriter, r *http.Request) (any, *refusal) {
+	if no := d.web.charge(r, d.web.reads); no != nil {
+		return nil, no
 	}
 	token := r.Header.Get("Authorization")
 	if len(token) > maxTicketed {
-		fail(rw, http.StatusRequestEntityTooLarge, "This token is too long for a ticket.")
-		return
+		return nil, refused(http.StatusRequestEntityTooLarge, "This token is too long for a ticket.")
 	}
 	seal, err := d.web.visitors.Cipher(r.Context(), "ticket")
 	if err != nil {
-		d.web.broken(rw, "make a ticket", err)
-		return
+		return nil, d.web.failures.refuse("make a ticket", err)
 	}
 	ends := time.Now().Add(ticketTime)
 	nonce := random(seal.NonceSize())
 	sealed := seal.Seal(nonce, nonce, append(binary.BigEndian.AppendUint64(nil, uint64(ends.UnixMilli())), token...), nil)
-	reply(rw, http.StatusCreated, ticketReply{visitorToken{ticketPrefix + base64.RawURLEncoding.EncodeToString(sealed), ends.UTC()}})
+	return created{ticketReply{visitorToken{ticketPrefix + base64.RawURLEncoding.EncodeToString(sealed), ends.UTC()}}}, nil
 }
 
 // admitTicket replaces the Authorization of a request for a socket by that of its ticket, which is a subprotocol, because addresses

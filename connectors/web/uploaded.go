@@ -48,7 +48,7 @@ func (a fileAPI) uploaded(rw http.ResponseWriter, r *http.Request) {
 		a.missing(rw, chat.ErrNotFound)
 		return
 	}
-	serveFile(rw, r, u.Name, u.Type, &pieces{ctx: r.Context(), store: a.web.opts.Store, id: u.ID, size: u.Size, n: -1})
+	serveFile(rw, r, u.Name, u.Type, &pieces{ctx: r.Context(), store: a.web.opts.Store, id: u.ID, offset: offset{size: u.Size}, n: -1})
 }
 
 // thumbnail serves the thumbnail of an image that a visitor has sent.
@@ -65,25 +65,23 @@ func (a fileAPI) thumbnail(rw http.ResponseWriter, r *http.Request) {
 
 // dropFile removes a file that no message names: DELETE …/files/{file}. One that a message names stays, and so the
 // conversation stays as it was; one that does not exist is removed already.
-func (a fileAPI) dropFile(rw http.ResponseWriter, r *http.Request) {
-	room, ok := a.web.room(rw, r)
-	if !ok {
-		return
+func (a fileAPI) dropFile(_ http.ResponseWriter, r *http.Request) (any, *refusal) {
+	room, no := door(a).conversation(r, r.PathValue("id"))
+	if no != nil {
+		return nil, no
 	}
 	if err := a.web.opts.Store.DropUpload(r.Context(), uploadID(room.ID, r.PathValue("file")), ""); err != nil {
-		a.web.broken(rw, "remove an uploaded file", err)
-		return
+		return nil, a.web.failures.refuse("remove an uploaded file", err)
 	}
-	reply(rw, http.StatusOK, okReply{true})
+	return okReply{true}, nil
 }
 
 // pieces reads an uploaded file from the store, so that a slow reader holds at most one piece of it.
 type pieces struct {
+	offset
 	ctx   context.Context // of the request
 	store storage.Uploads
 	id    string
-	size  int64
-	at    int64
 	n     int // the piece that data is, -1 for none
 	data  []byte
 }
@@ -109,16 +107,19 @@ func (p *pieces) Read(b []byte) (int, error) {
 	return k, nil
 }
 
+// offset is the position of a reader in a file.
+type offset struct{ at, size int64 }
+
 // Seek implements io.Seeker. Its callers never seek outside the file.
-func (p *pieces) Seek(offset int64, whence int) (int64, error) {
+func (o *offset) Seek(to int64, whence int) (int64, error) {
 	switch whence {
 	case io.SeekCurrent:
-		offset += p.at
+		to += o.at
 	case io.SeekEnd:
-		offset += p.size
+		to += o.size
 	}
-	p.at = offset
-	return p.at, nil
+	o.at = to
+	return o.at, nil
 }
 
 // window is how many bytes of a stored file are buffered per reader.
@@ -136,7 +137,7 @@ type stored struct {
 	n             int
 	chat.FilePart       // the current piece, and the description of the file
 	from          int64 // offset of the piece
-	at            int64
+	offset
 }
 
 // Read implements io.Reader. A shorter buffer than usual is the end of a range, and only that much is read.
@@ -167,23 +168,11 @@ func (s *stored) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Seek implements io.Seeker. Its callers never seek outside the file.
-func (s *stored) Seek(offset int64, whence int) (int64, error) {
-	switch whence {
-	case io.SeekCurrent:
-		offset += s.at
-	case io.SeekEnd:
-		offset += s.Size
-	}
-	s.at = offset
-	return s.at, nil
-}
-
 // openStored looks a file up without reading it.
 func openStored(ctx context.Context, store storage.Files, run chat.RunID, n int) (*stored, error) {
 	p, err := store.FilePart(ctx, run, n, 0, 0)
 	if err != nil {
 		return nil, fmt.Errorf("find file %d of %s: %w", n, run, err)
 	}
-	return &stored{ctx: ctx, store: store, run: run, n: n, FilePart: p}, nil
+	return &stored{ctx: ctx, store: store, run: run, n: n, FilePart: p, offset: offset{size: p.Size}}, nil
 }

@@ -13,10 +13,10 @@ import (
 
 // mint gives an anonymous visitor a token: POST /api/visitors. With a token, it renews that. The gateway's own page gets it as
 // a cookie too, for links to files.
-func (d door) mint(rw http.ResponseWriter, r *http.Request) {
+func (d door) mint(rw http.ResponseWriter, r *http.Request) (any, *refusal) {
 	who := readerOf(r)
-	if !d.web.allow(rw, r, d.web.minted) {
-		return
+	if no := d.web.charge(r, d.web.minted); no != nil {
+		return nil, no
 	}
 	id, _ := strings.CutPrefix(string(who.id), Name+"/visitor/")
 	if who.known || who.owner {
@@ -24,13 +24,12 @@ func (d door) mint(rw http.ResponseWriter, r *http.Request) {
 	}
 	token, ends, err := d.web.visitors.Mint(r.Context(), id)
 	if err != nil {
-		d.web.broken(rw, "make a visitor's token", err)
-		return
+		return nil, d.web.failures.refuse("make a visitor's token", err)
 	}
 	if firstParty(r) && ownOrigin(r) {
 		http.SetCookie(rw, pageCookie(r, visitorCookie, token, identity.VisitorTime))
 	}
-	reply(rw, http.StatusCreated, mintReply{visitorToken{token, ends}})
+	return created{mintReply{visitorToken{token, ends}}}, nil
 }
 
 // mintReply is the reply to a request for a token.
@@ -51,33 +50,29 @@ type adoptRequest struct {
 
 // adopt shows an account the conversations of the visitor that the browser was before, and takes over the chosen ones:
 // POST /api/account/conversations. Each belongs to one account only: the visitor can't offer it again.
-func (d door) adopt(rw http.ResponseWriter, r *http.Request) {
+func (d door) adopt(rw http.ResponseWriter, r *http.Request) (any, *refusal) {
 	who := readerOf(r)
 	if !who.account {
-		needsIdentity("Please sign in first.").reply(rw)
-		return
+		return nil, needsIdentity("Please sign in first.")
 	}
-	if !d.web.allow(rw, r, d.web.attempts) {
-		return
+	if no := d.web.charge(r, d.web.attempts); no != nil {
+		return nil, no
 	}
 	var body adoptRequest
 	if no := readSmall(rw, r, &body, "{\"visitorToken\": …}"); no != nil {
-		refuseBody(rw, r.Body, no)
-		return
+		return nil, no
 	}
 	id, _, err := d.web.visitors.Verify(r.Context(), body.VisitorToken)
 	if errors.Is(err, identity.ErrUnknown) || errors.Is(err, identity.ErrExpired) {
-		fail(rw, http.StatusUnprocessableEntity, "These conversations belong to no visitor any more.")
-		return
+		return nil, refused(http.StatusUnprocessableEntity, "These conversations belong to no visitor any more.")
 	}
 	if err == nil {
 		var offered []listed
 		if offered, err = d.takeOver(r, chat.EntityID(Name+"/visitor/"+id), body.IDs); err == nil {
-			reply(rw, http.StatusOK, listReply{offered})
-			return
+			return listReply{offered}, nil
 		}
 	}
-	d.web.broken(rw, "offer conversations to an account", err)
+	return nil, d.web.failures.refuse("offer conversations to an account", err)
 }
 
 // takeOver moves the conversations with ids from a visitor to the reader of r, and returns them; for none it returns all that
@@ -130,45 +125,46 @@ type readerReply struct {
 }
 
 // readers lists for the owner who can open a conversation: GET …/readers.
-func (d door) readers(rw http.ResponseWriter, r *http.Request) {
-	room, ok := d.owned(rw, r)
-	if !ok {
-		return
+func (d door) readers(_ http.ResponseWriter, r *http.Request) (any, *refusal) {
+	room, no := d.owned(r)
+	if no != nil {
+		return nil, no
 	}
 	notes, err := d.web.opts.Store.Notes(r.Context(), room.ID, chat.ReaderNote, chat.MaxNotes)
 	if err != nil {
-		d.web.broken(rw, "list the readers of a conversation", err)
-		return
+		return nil, d.web.failures.refuse("list the readers of a conversation", err)
 	}
 	all := readersReply{Readers: []readerReply{}}
 	for _, n := range notes {
 		all.Readers = append(all.Readers, readerReply{n.About, n.Text})
 	}
-	reply(rw, http.StatusOK, all)
+	return all, nil
 }
 
 // grant lets a visitor open a conversation: PUT …/readers/{reader}.
-func (d door) grant(rw http.ResponseWriter, r *http.Request) { d.setReader(rw, r, readerGranted) }
+func (d door) grant(_ http.ResponseWriter, r *http.Request) (any, *refusal) {
+	return d.setReader(r, readerGranted)
+}
 
 // revoke takes that away: DELETE …/readers/{reader}.
-func (d door) revoke(rw http.ResponseWriter, r *http.Request) { d.setReader(rw, r, "") }
+func (d door) revoke(_ http.ResponseWriter, r *http.Request) (any, *refusal) {
+	return d.setReader(r, "")
+}
 
 // setReader notes how a visitor became a reader of a conversation; empty: they are none.
-func (d door) setReader(rw http.ResponseWriter, r *http.Request, how string) {
-	room, ok := d.owned(rw, r)
-	if !ok {
-		return
+func (d door) setReader(r *http.Request, how string) (any, *refusal) {
+	room, no := d.owned(r)
+	if no != nil {
+		return nil, no
 	}
 	who := r.PathValue("reader")
 	if !strings.HasPrefix(who, Name+"/user/") && !strings.HasPrefix(who, Name+"/visitor/") && !strings.HasPrefix(who, Name+"/key/") || len(who) > maxReader {
-		fail(rw, http.StatusBadRequest, "A reader is an account, a visitor or a key of the web chat, such as web/user/ada.")
-		return
+		return nil, refused(http.StatusBadRequest, "A reader is an account, a visitor or a key of the web chat, such as web/user/ada.")
 	}
 	if err := d.note(r.Context(), room.ID, chat.EntityID(who), how, time.Time{}); err != nil {
-		d.web.broken(rw, "change the readers of a conversation", err)
-		return
+		return nil, d.web.failures.refuse("change the readers of a conversation", err)
 	}
-	reply(rw, http.StatusOK, okReply{true})
+	return okReply{true}, nil
 }
 
 // maxReader is the maximum length of a reader's id in bytes.
@@ -179,13 +175,12 @@ type okReply struct {
 	OK bool `json:"ok"`
 }
 
-// owned returns the conversation of a request if the owner makes it, or answers the request. For others there is no such route.
-func (d door) owned(rw http.ResponseWriter, r *http.Request) (chat.Room, bool) {
+// owned returns the conversation of a request if the owner makes it. For others there is no such route.
+func (d door) owned(r *http.Request) (chat.Room, *refusal) {
 	if !readerOf(r).owner {
-		fail(rw, http.StatusNotFound, "Not found.")
-		return chat.Room{}, false
+		return chat.Room{}, refused(http.StatusNotFound, "Not found.")
 	}
-	return d.web.room(rw, r)
+	return d.conversation(r, r.PathValue("id"))
 }
 
 const maxSmall = 16 << 10 // bytes of a body with a few fields
@@ -193,11 +188,11 @@ const maxSmall = 16 << 10 // bytes of a body with a few fields
 // readSmall decodes a body with a few fields. form describes it in the sentence of a refusal.
 func readSmall(rw http.ResponseWriter, r *http.Request, into any, form string) *refusal {
 	if no := checkJSON(r, maxSmall); no != nil {
-		return no
+		return no.unread(r.Body)
 	}
 	dec := json.NewDecoder(&jsonBounds{r: http.MaxBytesReader(rw, r.Body, maxSmall)})
 	if err := dec.Decode(into); err != nil {
-		return refuse(err, "The request must be the JSON object "+form+".")
+		return refuse(err, "The request must be the JSON object "+form+".").unread(r.Body)
 	}
 	return nil
 }
