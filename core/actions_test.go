@@ -131,7 +131,7 @@ func TestAction(t *testing.T) {
 		if got := v.Text(); got != "I play it.\n\nplaying\n\nEnjoy." {
 			w.Errorf(`it says %q; want "I play it.\n\nplaying\n\nEnjoy."`, got)
 		}
-		want := answer.Tool{Name: "PLAY", Stage: answer.StageEnd, Parameters: `{"title":"x"}`, CompactParams: "x", Result: "it plays", ShortResult: "plays", Success: true}
+		want := answer.Tool{Name: "PLAY", Stage: answer.StageEnd, Parameters: `{"title":"x"}`, CompactParams: "x", Result: "it plays", ShortResult: "plays", Success: true, Duration: time.Second}
 		if diff := cmp.Diff(want, wantStages(w, cs)["c1"]); diff != "" {
 			w.Errorf("the end (-want +got):\n%s", diff)
 		}
@@ -228,7 +228,7 @@ func TestActionGoesWrong(t *testing.T) {
 					if got := turns[len(turns)-1].Text; got != c.told {
 						w.Errorf("the model was told %q; want %q", got, c.told)
 					}
-					if v.Outcome != done || v.Text() != "Well." {
+					if v.Outcome.Status != answer.Completed || v.Outcome.Rounds != 2 || v.Text() != "Well." {
 						w.Errorf(`it ended as %+v, %q; want %+v and "Well."`, v.Outcome, v.Text(), done)
 					}
 				})

@@ -36,7 +36,9 @@ func (m *Message) request(ctx context.Context, s step, leave func(error), note f
 	if s.op == Post {
 		s.intent = m.intent(s)
 	}
-	if err := note(m.recordBefore(s)); err != nil {
+	record := m.recordBefore(s)
+	record.Held, m.held = m.held, 0
+	if err := note(record); err != nil {
 		leave(ErrUnused)
 		return err
 	}
@@ -178,6 +180,7 @@ func (m *Message) failed(s step, err error) error {
 	var slow RetryAfter
 	switch {
 	case errors.As(err, &slow): // the gate delays the next request
+		m.held++
 		log.Warn("the platform's rate limit is reached")
 		return nil
 	case errors.Is(err, ErrForbidden):

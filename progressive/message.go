@@ -63,6 +63,7 @@ type Message struct {
 	upToDate     bool             // everything in that view that can be shown now is shown
 	shownCalls   []answer.Segment // the segments of calls in the view that was shown last
 	shownChoices *answer.Choices  // the options in that view
+	held         int              // refusals by rate limits that are not reported yet
 	failures     int              // of requests, since the last success
 	failingSince time.Time        // the time of the first of these failures
 	retryAt      time.Time        // no request is made before

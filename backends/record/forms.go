@@ -38,14 +38,15 @@ type outcome struct {
 	Epoch  chat.Epoch    `json:"epoch"`
 	Usage  *llm.UsageSum `json:"usage,omitempty"`
 	Reason string        `json:"reason,omitempty"`
+	answer.Effort
 }
 
 // OutcomeOf returns the stored form of the parts of o that have no column of their own, for a run that ends in that epoch; "" if all are empty.
 func OutcomeOf(o answer.Outcome, epoch chat.Epoch) string {
-	if o.Usage == nil && o.Reason == "" {
+	if o.Usage == nil && o.Reason == "" && o.Effort == (answer.Effort{}) {
 		return ""
 	}
-	return JSON(outcome{epoch, o.Usage, o.Reason})
+	return JSON(outcome{epoch, o.Usage, o.Reason, o.Effort})
 }
 
 // content is the stored form of the fields of a memory that no query compares, in one column.

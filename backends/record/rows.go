@@ -101,7 +101,7 @@ func ScanRun(r Row) (run HeldRun, err error) {
 		run.Verdict = (*chat.Verdict)(&v)
 	}
 	if o.Epoch == run.Epoch {
-		run.Outcome.Usage, run.Outcome.Reason = o.Usage, o.Reason
+		run.Outcome.Usage, run.Outcome.Reason, run.Outcome.Effort = o.Usage, o.Reason, o.Effort
 	}
 	return run, Found(err)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"parley/core/llm"
 	"parley/core/text"
@@ -36,6 +37,7 @@ type PastCall struct {
 	Tool
 	At    int            `json:"at,omitempty"` // the length of the answer's text above it, in bytes
 	Files []llm.PastFile `json:"files,omitempty"`
+	Took  time.Duration  `json:"took,omitempty"` // the time of its execution; 0 if it was not made, or ended in a version that did not record it
 }
 
 const (
@@ -55,7 +57,7 @@ type CallSnapshot struct {
 func (k *CallSnapshot) Keep(v View) (all []PastCall) {
 	for above, s := range v.Placed() {
 		if s.Call != "" && s.Tool.Stage != "" && len(all) < mostCalls {
-			all = append(all, PastCall{s.Call, k.tool(s.Tool), above, k.saveFiles(s.Files)})
+			all = append(all, PastCall{s.Call, k.tool(s.Tool), above, k.saveFiles(s.Files), s.Tool.Duration})
 		}
 	}
 	return all

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"parley/core/llm"
 	"parley/core/text"
@@ -132,6 +133,8 @@ type Tool struct {
 	ShortResult string `json:"shortResult,omitempty"` // one line for users: the status in StageRunning, the result in StageEnd
 	Success     bool   `json:"success,omitempty"`
 	Error       string `json:"error,omitempty"` // a sentence for users
+	// Duration is the time of its execution, at StageEnd. It is stored as that of [PastCall].
+	Duration time.Duration `json:"-"`
 }
 
 // Public returns the part of a call that everyone who reads the answer can see: its label, its stage, and the action's
@@ -175,6 +178,16 @@ type Outcome struct {
 	Offer *Choices `json:"offer,omitempty"`
 	// Usage is the sum over the calls of language models for the answer; nil if there were none, or if they are not counted.
 	Usage *llm.UsageSum `json:"usage,omitempty"`
+	Effort
+}
+
+// Effort describes the work for an answer, for its receipt. The numbers of messages are those of the process that ended it.
+type Effort struct {
+	Rounds    int    `json:"rounds,omitempty"`    // outputs of a model, each with the calls that follow it
+	Failovers int    `json:"failovers,omitempty"` // models that failed, so that another one continued
+	Sources   string `json:"sources,omitempty"`   // the providers whose texts were in the prompt, such as that of recalled passages
+	Edits     int    `json:"edits,omitempty"`     // changes of posted messages
+	Holds     int    `json:"holds,omitempty"`     // refusals by the platform's rate limits
 }
 
 // Done reports whether the answer has ended.

@@ -184,6 +184,7 @@ type Shown struct {
 	Part int    `json:"part"`
 	ID   string `json:"id,omitempty"`
 	Gone bool   `json:"gone,omitempty"` // removed: reported by a surface, and not stored
+	Held int    `json:"-"`              // refusals by rate limits since the last report: reported by a surface, and not stored
 	// Sent is a hash of the content of an intent's request. Intents from older versions have none: with a verdict they
 	// count as final.
 	Sent string    `json:"sent,omitempty"`

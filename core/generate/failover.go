@@ -19,6 +19,7 @@ func (w *Writer) tryNext(r *round, err error) bool {
 	if r.rest && r.visible || r.remote || !w.Route.Next(err) {
 		return false
 	}
+	w.Trace.Failovers++
 	w.Log.Warn("a model failed; another one continues", "run", w.Info.Run, "model", failed, "next", w.Route.Current().Name, "withdrawn_bytes", r.text.Len(), "err", err)
 	w.notice(r.step, w.anotherModel(failed)) // first: readers must not see text disappear without the reason
 	r.takeBack()

@@ -120,6 +120,7 @@ type Sessions interface {
 // from before an error stays in the answer.
 func (w *Writer) Write(ctx context.Context, st *prompt.Builder) error {
 	w.prompts, w.room = st, st.LimitFor(st.Limit)
+	defer func() { w.Trace.Sources = st.Sources() }()
 	if w.Removed {
 		w.notice(0, answer.RemovedModel)
 	} else if w.Route.Replaced() {
@@ -242,6 +243,7 @@ type Trace struct {
 	Thought   string
 	Actions   []string
 	Providers []string
+	answer.Effort
 }
 
 // maxThought is the maximum length of the stored reasoning of the model, in characters.
@@ -253,6 +255,7 @@ func (t *Trace) add(r *round) {
 	if !r.hidden && !r.blank() {
 		t.Actions = append(t.Actions, reply)
 	}
+	t.Rounds++
 	t.called(r.calls, r.w.Calls.Toolbox)
 	t.Providers = append(t.Providers, r.wrote.Providers...)
 }

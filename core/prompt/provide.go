@@ -73,6 +73,17 @@ func (st *Builder) AskNamed(ctx context.Context, names []string) {
 	})
 }
 
+// Sources lists the names of the providers that returned a text, in prompt order.
+func (st *Builder) Sources() string {
+	var names []string
+	for _, o := range st.Outputs {
+		if o.Text != "" {
+			names = append(names, o.Spec.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
 // Lacks reports whether names contains an existing provider that was not called yet.
 func (st *Builder) Lacks(names []string) bool {
 	return slices.ContainsFunc(st.c.sources, func(s source) bool {

@@ -79,7 +79,9 @@ func (tc *Calls) Act(ctx context.Context, c llm.ToolCall) (result string, err er
 		return "", err
 	}
 	tc.Stage(c, answer.Tool{Stage: answer.StageRunning, Parameters: string(params)})
+	began := time.Now()
 	r, failure := tc.perform(ctx, t, c, params)
+	end.Duration = time.Since(began)
 	if writes {
 		tc.Risk.Set("") // the note of its end follows
 	} else if err := tc.Risk.Begin(""); err != nil {

@@ -96,7 +96,7 @@ func (e *ending) verdict(err error) chat.Verdict {
 	if o.Status == answer.Completed {
 		o.Offer = e.asking.offering()
 	}
-	o.Usage = quota.UsageOf(e.at.life, e.at.run.Attempts > 0)
+	o.Usage, o.Effort = quota.UsageOf(e.at.life, e.at.run.Attempts > 0), e.gen.Trace.Effort
 	var snapshot answer.CallSnapshot
 	calls := snapshot.Keep(v)
 	e.files = snapshot.Files

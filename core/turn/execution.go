@@ -261,6 +261,7 @@ func (x *execution) park(hide context.CancelCauseFunc, shown <-chan error) error
 // finish ends the run and stores its answer in one transaction, then ends the answer for its readers. It closes the
 // question of the run before that: a finished run can't do it any more. It fails with the error of the store.
 func (x *execution) finish(v chat.Verdict) error {
+	v.Outcome.Edits, v.Outcome.Holds = x.journal.changes()
 	out := x.ending.answerMemory(v)
 	quota.WaitSettled(x.at.life) // the next run of the room finds the settled usage of this one
 	if err := x.asking.withdraw(v.Outcome); err != nil {
@@ -312,6 +313,9 @@ func (x *execution) log(v chat.Verdict) {
 		attrs = append(attrs, slog.String("cost", cost.String()))
 	}
 	tools := slices.DeleteFunc(slices.Clone(v.Actions), func(name string) bool { return name == "REPLY" || name == "IGNORE" })
+	if o.Edits > 0 {
+		attrs = append(attrs, slog.Int("edits", o.Edits))
+	}
 	if len(tools) > 0 {
 		attrs = append(attrs, slog.String("tools", strings.Join(tools, ",")))
 	}

@@ -45,11 +45,13 @@ type journal struct {
 	risk toolcall.Risk
 	paid bool // this attempt is counted
 
-	mu     sync.Mutex
-	gap    int          // the last gap of the lease that did not cost this process the run
-	posted bool         // there is, or may be, a message in sight
-	shown  []chat.Shown // the messages that are journaled, by part
-	seen   time.Time    // when the first message was in sight, if this process posted it
+	mu      sync.Mutex
+	gap     int          // the last gap of the lease that did not cost this process the run
+	posted  bool         // there is, or may be, a message in sight
+	shown   []chat.Shown // the messages that are journaled, by part
+	edits   int          // changes of messages
+	refused int          // by rate limits
+	seen    time.Time    // when the first message was in sight, if this process posted it
 }
 
 func (js *Journals) open(at *attempt, gap int) *journal {
@@ -113,7 +115,9 @@ func (j *journal) persist(ctx context.Context, f func() error) error {
 // for it. Changes need no write, but a process that may have lost the run asks first. Once the verdict is stored the
 // tracker is not asked any more: the end of the answer must be shown.
 func (j *journal) noteShown(s chat.Shown) error {
-	if j.isNoted(s) { // it is about to be changed
+	held := s.Held
+	s.Held = 0
+	if j.isNoted(s, held) { // it is about to be changed
 		return j.holds()
 	}
 	if !j.visible() && !j.at.answer.View().Outcome.Done() {
@@ -229,11 +233,22 @@ func (j *journal) holds() error {
 	return err
 }
 
-// isNoted reports whether the journal holds s already: then it is about to be changed and not created.
-func (j *journal) isNoted(s chat.Shown) bool {
+// isNoted reports whether the journal holds s already: then it is about to be changed and not created. It counts changes and held.
+func (j *journal) isNoted(s chat.Shown, held int) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return slices.Contains(j.shown, s)
+	noted := slices.Contains(j.shown, s)
+	if j.refused += held; noted {
+		j.edits++
+	}
+	return noted
+}
+
+// changes returns the number of changes of the answer's messages so far, and of refusals by the platform's rate limits.
+func (j *journal) changes() (edits, holds int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.edits, j.refused
 }
 
 // Settle returns the reason why the turn no longer has the room, or nil. An unreachable tracker is no reason.

@@ -9,11 +9,12 @@ import (
 	"strings"
 	"time"
 
+	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/quota"
 )
 
-// ReceiptStore contains the store methods of [Receipt].
+// ReceiptStore contains the store methods of [ReceiptOf].
 type ReceiptStore interface {
 	Run(ctx context.Context, id chat.RunID) (chat.Run, error)
 	Memory(ctx context.Context, id chat.MemoryID) (chat.Memory, error)
@@ -24,50 +25,100 @@ type ReceiptStore interface {
 // mostReceipt is the maximum number of calls, and of approvals, in a receipt.
 const mostReceipt = 10
 
-// Receipt describes how an answer came about: outcome, times, models, calls, approvals, usage and messages, and no text of it. It fails with
-// [chat.ErrNotFound] if there is no such run, and with the error of the store.
-func Receipt(ctx context.Context, store ReceiptStore, id chat.RunID) (string, error) {
-	r, err := store.Run(ctx, id)
+// Receipt is the story of an answer: outcome, times, models, calls, approvals, usage and messages.
+type Receipt struct {
+	Run       chat.Run
+	Answer    chat.Memory // zero if none is stored
+	Facts     []Fact      // without any text of the conversation
+	Approvals []chat.Approval
+}
+
+// Fact is one line of a [Receipt].
+type Fact struct{ Name, Value string }
+
+// ReceiptOf collects the receipt of a run. It fails with [chat.ErrNotFound] if there is no such run, and with the error of the store.
+func ReceiptOf(ctx context.Context, store ReceiptStore, id chat.RunID) (r Receipt, err error) {
+	if r.Run, err = store.Run(ctx, id); err != nil {
+		return r, err
+	}
+	if r.Answer, err = store.Memory(ctx, r.Run.Said()); chat.Unless(err, chat.ErrNotFound) != nil {
+		return r, err
+	}
+	day := r.Run.Opened.AddDate(0, 0, -1)
+	used, err := store.Used(ctx, day.Format(time.DateOnly), day.AddDate(0, 0, 3).Format(time.DateOnly), quota.AnswerBuckets+string(id))
 	if err != nil {
-		return "", err
+		return r, err
 	}
-	said, err := store.Memory(ctx, r.Said())
-	if chat.Unless(err, chat.ErrNotFound) != nil {
-		return "", err
+	if r.Approvals, err = store.RecentApprovals(ctx, r.Run.Room, 100); err != nil {
+		return r, err
 	}
-	o := r.Outcome
-	lines := []string{
-		fmt.Sprintf("Answer `%s`: %s", r.ID, strings.Join(slices.DeleteFunc([]string{cmp.Or(string(o.Status), "not ended"), string(o.Failure)}, func(s string) bool { return s == "" }), ", ")),
-		fmt.Sprintf("- Asked: %s by `%s`, %d messages", r.Opened.UTC().Format(time.DateTime+" MST"), r.Author, len(r.Inputs)),
+	r.Approvals = slices.DeleteFunc(r.Approvals, func(p chat.Approval) bool { return p.Run != id })
+	r.describe(used)
+	return r, nil
+}
+
+func (r *Receipt) add(name, format string, values ...any) {
+	r.Facts = append(r.Facts, Fact{name, fmt.Sprintf(format, values...)})
+}
+
+// describe adds the facts, in the order of their occurrence.
+func (r *Receipt) describe(used []quota.Total) {
+	run, o := r.Run, r.Run.Outcome
+	after := func(name string, at time.Time) {
+		if !at.IsZero() {
+			r.add(name, "after %v", at.Sub(run.Opened).Round(100*time.Millisecond))
+		}
 	}
-	if len(r.Shown) > 0 && !r.Shown[0].At.IsZero() {
-		lines = append(lines, "- First message: after "+r.Shown[0].At.Sub(r.Opened).Round(100*time.Millisecond).String())
+	r.add("Asked", "%s by `%s`; messages: %d", run.Opened.UTC().Format(time.DateTime+" MST"), run.Author, len(run.Inputs))
+	if len(run.Shown) > 0 {
+		after("First message", run.Shown[0].At)
 	}
-	if said.ID != "" {
-		lines = append(lines, "- Last word: after "+said.At.Sub(r.Opened).Round(100*time.Millisecond).String())
+	after("Last word", r.Answer.At)
+	if o.Sources != "" {
+		r.add("Context", "%s", o.Sources)
 	}
 	if u := o.Usage; u != nil {
-		lines = append(lines, fmt.Sprintf("- Model: %s/%s, %d calls, %d tokens in, %d out", u.Provider, u.Model, u.Calls, u.Prompt, u.Completion))
-	}
-	used, err := store.Used(ctx, r.Opened.AddDate(0, 0, -1).Format(time.DateOnly), r.Opened.AddDate(0, 0, 2).Format(time.DateOnly), quota.AnswerBuckets+string(r.ID))
-	if err != nil {
-		return "", err
+		r.add("Model", "%s/%s; calls: %d; rounds: %d; failovers: %d; tokens: %d in, %d out", u.Provider, u.Model, u.Calls, o.Rounds, o.Failovers, u.Prompt, u.Completion)
 	}
 	for _, t := range used {
-		lines = append(lines, "- Usage: "+t.String())
+		r.add("Usage", "%s", t)
 	}
-	for _, c := range said.Calls[:min(len(said.Calls), mostReceipt)] {
-		lines = append(lines, fmt.Sprintf("- Tool: `%s`, %s", c.Name, map[bool]string{true: "done", false: "failed or not made"}[c.Success]))
+	for _, c := range r.Answer.Calls[:min(len(r.Answer.Calls), mostReceipt)] {
+		r.add("Tool", "`%s`, %s", c.Name, stage(c))
 	}
-	approvals, err := store.RecentApprovals(ctx, r.Room, 100)
-	if err != nil {
-		return "", err
+	for _, p := range r.Approvals[:min(len(r.Approvals), mostReceipt)] {
+		r.add("Approval", "`%s`, %s", p.Tool, p.Decision)
 	}
-	approvals = slices.DeleteFunc(approvals, func(p chat.Approval) bool { return p.Run != r.ID })
-	for _, p := range approvals[:min(len(approvals), mostReceipt)] {
-		lines = append(lines, fmt.Sprintf("- Approval: `%s`, %s", p.Tool, p.Decision))
+	r.add("Messages", "%d; edits: %d; holds: %d; attempts: %d; crashes: %d", len(run.Shown), o.Edits, o.Holds, run.Attempts, run.Deaths)
+}
+
+// stage describes the end of a call.
+func stage(c answer.PastCall) string {
+	took := c.Took.Round(time.Millisecond)
+	switch {
+	case c.Success && took == 0:
+		return "done"
+	case c.Success:
+		return fmt.Sprintf("done in %v", took)
+	case c.Took > 0:
+		return fmt.Sprintf("failed after %v", took)
 	}
-	return strings.Join(append(lines, fmt.Sprintf("- Messages: %d; attempts: %d; crashes: %d", len(r.Shown), r.Attempts, r.Deaths)), "\n"), nil
+	return "not made"
+}
+
+// Outcome names the end of the answer, and the kind of its failure if there was one.
+func (r Receipt) Outcome() string {
+	o := r.Run.Outcome
+	return strings.TrimSuffix(cmp.Or(string(o.Status), "not ended")+", "+string(o.Failure), ", ")
+}
+
+// String writes the receipt as Markdown.
+func (r Receipt) String() string {
+	lines := []string{fmt.Sprintf("Answer `%s`: %s", r.Run.ID, r.Outcome())}
+	for _, f := range r.Facts {
+		lines = append(lines, "- "+f.Name+": "+f.Value)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // why executes /why: the receipt of the answer that the command replies to, or of the latest one in the room. Owners see all, and others
@@ -108,7 +159,8 @@ func (cr *commandRun) why(ctx context.Context) (said string, err error) {
 		if err := cr.journal.Meter.Save(ctx); err != nil {
 			return err
 		}
-		said, err = Receipt(ctx, cr.Store, id)
+		receipt, err := ReceiptOf(ctx, cr.Store, id)
+		said = receipt.String()
 		return err
 	})
 	return said, err

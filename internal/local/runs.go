@@ -45,10 +45,11 @@ func runsAt(ctx context.Context, store Store, rt Runtime, req runsRequest) (out 
 		if err := rt.SaveUsage(ctx); err != nil {
 			return out, err
 		}
-		out.Receipt, err = turn.Receipt(ctx, store, req.Show)
+		receipt, err := turn.ReceiptOf(ctx, store, req.Show)
 		if errors.Is(err, chat.ErrNotFound) {
 			err = fmt.Errorf("there is no run %s; the log names the run of each answer", req.Show)
 		}
+		out.Receipt = receipt.String()
 		return out, err
 	}
 	all, err := store.SetAside(ctx, mostListed)
@@ -89,7 +90,7 @@ func ListSetAside(ctx context.Context, cfg config.Config) ([]SetAside, error) {
 	return out.Runs, err
 }
 
-// Receipt describes how an answer came about: see [turn.Receipt]. It fails if there is no such run.
+// Receipt describes how an answer came about: see [turn.ReceiptOf]. It fails if there is no such run.
 func Receipt(ctx context.Context, cfg config.Config, id string) (string, error) {
 	out, err := runs.run(ctx, cfg, runsRequest{Show: chat.RunID(id)})
 	return out.Receipt, err
