@@ -78,7 +78,9 @@ func (w *writes) rest(ctx context.Context) error {
 		if left <= 0 {
 			break
 		}
-		return rest.For(ctx, left)
+		if err := rest.For(ctx, left); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -58,9 +58,9 @@ type socket struct {
 }
 
 // connect begins a socket: GET /api/socket. The guard has checked the Origin already.
-func (a socketAPI) connect(rw http.ResponseWriter, r *http.Request) {
-	if isClosed(a.web.leaving) {
-		a.web.broken(rw, "begin a socket", chat.ErrShutdown)
+func (d socketAPI) connect(rw http.ResponseWriter, r *http.Request) {
+	if isClosed(d.web.leaving) {
+		d.web.broken(rw, "begin a socket", chat.ErrShutdown)
 		return
 	}
 	up := websocket.Upgrader{
@@ -72,16 +72,16 @@ func (a socketAPI) connect(rw http.ResponseWriter, r *http.Request) {
 	}
 	conn, err := up.Upgrade(hijacker{rw}, r, nil)
 	if err != nil {
-		a.web.opts.Log.Debug("a socket did not begin", "err", err)
+		d.web.opts.Log.Debug("a socket did not begin", "err", err)
 		return
 	}
-	defer a.web.reading()()
+	defer d.web.reading()()
 	ctx, cancel := context.WithCancelCause(r.Context())
-	s := &socket{web: a.web, conn: conn, r: r, ctx: ctx, pending: map[string]context.CancelFunc{}}
+	s := &socket{web: d.web, conn: conn, r: r, ctx: ctx, pending: map[string]context.CancelFunc{}}
 	allowed, done := readerOf(r).allowed(ctx)
 	defer done()
 	defer context.AfterFunc(allowed, func() { s.end(context.Cause(allowed)) })()
-	defer context.AfterFunc(a.web.serving, func() { s.end(chat.ErrShutdown) })()
+	defer context.AfterFunc(d.web.serving, func() { s.end(chat.ErrShutdown) })()
 	s.read()
 	cancel(errGone)
 	s.mu.Lock()
