@@ -164,7 +164,7 @@ func finishOutcomes(t *testing.T, s store) {
 	for n, o := range []answer.Outcome{
 		{Status: answer.Ignored}, {Status: answer.Superseded, Withdrawn: true}, {Status: answer.Failed, Failure: llm.NoProvider, Partial: true},
 		{Status: answer.Ignored, Reason: "It is over.", Usage: &llm.UsageSum{Calls: 2, Prompt: 90, Completion: 10, Cached: 40, Provider: "p", Model: "m", Estimated: true}},
-		{Status: answer.Completed, Effort: answer.Effort{Rounds: 2, Failovers: 1, Sources: "FACTS, RECALLED", Edits: 7, Holds: 3}},
+		{Status: answer.Ignored, Effort: answer.Effort{Rounds: 2, Failovers: 1, Sources: "FACTS, RECALLED", Edits: 7, Holds: 3}},
 	} {
 		r := s.start(s.opened("room", n).ID, "owner")
 		s.must(s.Finish(t.Context(), r.ID, r.Epoch, o, chat.Memory{}))
@@ -173,7 +173,7 @@ func finishOutcomes(t *testing.T, s store) {
 		s.same("the outcome", got.Outcome, o)
 		last = r
 	}
-	s.same("the memories", s.texts("room", 0, 10), []string{"message 0", "message 1", "message 2", "message 3"})
+	s.same("the memories", s.texts("room", 0, 10), []string{"message 0", "message 1", "message 2", "message 3", "message 4"})
 	s.must(s.Reopen(t.Context(), last.ID))
 	s.same("the outcome of a reopened run", s.reread(last.ID).Outcome, answer.Outcome{})
 	s.finish(s.start(last.ID, "owner"), chat.Memory{})
