@@ -8,7 +8,9 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -335,6 +337,29 @@ func TestConversationsAreOfferedToAnAccount(t *testing.T) {
 	s.want("another reader", http.StatusForbidden, "FORBIDDEN", status, reply)
 	status, reply = s.ask("POST", "/api/account/conversations", visitor, offer+"}")
 	s.want("without an account", http.StatusUnauthorized, "IDENTITY_REQUIRED", status, reply)
+}
+
+// Several accounts that take over a visitor's conversation at the same moment don't all get it: one does.
+func TestOneAccountTakesAConversationOver(t *testing.T) {
+	s := newSite(t, nil)
+	visitor := s.visitor()
+	one := s.opens(visitor)
+	take := `{"visitorToken":"` + visitor + `","ids":["` + strings.TrimPrefix(one, "/api/conversations/") + `"]}`
+	var all sync.WaitGroup
+	for i := range 8 {
+		token := account(t, "account"+strconv.Itoa(i), nil)
+		all.Go(func() { s.ask("POST", "/api/account/conversations", token, take) })
+	}
+	all.Wait()
+	open := 0
+	for i := range 8 {
+		if status, _ := s.ask("GET", one+"/messages", account(t, "account"+strconv.Itoa(i), nil), ""); status == http.StatusOK {
+			open++
+		}
+	}
+	if status, _ := s.ask("GET", one+"/messages", visitor, ""); open != 1 || status != http.StatusNotFound {
+		t.Errorf("%d accounts can open the conversation, and its visitor gets %d; want one, and 404", open, status)
+	}
 }
 
 // A key has scopes, ends, and is refused soon after it is revoked.

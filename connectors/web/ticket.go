@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -26,7 +25,7 @@ const (
 	usedName     = "web/tickets used "
 )
 
-// tickets records the used tickets, for all processes with one store. It is safe for concurrent use.
+// tickets records the used tickets, and conversations that are just being taken over, for all processes with one store. It is safe for concurrent use.
 type tickets struct {
 	memo connectors.SharedState
 	mu   sync.Mutex // requests of this process don't contend for the store
@@ -106,12 +105,12 @@ func (d socketAPI) redeem(r *http.Request, ticket string) (token string, no *ref
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(ticket)
 	if err != nil || len(raw) < seal.NonceSize() {
-		return "", door(d).unknown(r, identity.ErrUnknown)
+		return "", door(d).unknown(r, identity.ErrUnknown, "")
 	}
 	nonce := raw[:seal.NonceSize()]
 	plain, err := seal.Open(nil, nonce, raw[len(nonce):], nil)
 	if err != nil || len(plain) < 8 {
-		return "", door(d).unknown(r, identity.ErrUnknown)
+		return "", door(d).unknown(r, identity.ErrUnknown, "")
 	}
 	ends := time.UnixMilli(int64(binary.BigEndian.Uint64(plain)))
 	first, err := d.web.tickets.use(r.Context(), nonce, ends)
@@ -119,10 +118,7 @@ func (d socketAPI) redeem(r *http.Request, ticket string) (token string, no *ref
 	case err != nil:
 		return "", d.web.failures.refuse("redeem a ticket", err)
 	case !first || !time.Now().Before(ends):
-		return "", door(d).unknown(r, errTicket)
+		return "", door(d).unknown(r, identity.ErrUnknown, "")
 	}
 	return string(plain[8:]), nil
 }
-
-// errTicket means that a ticket was used before, or has expired.
-var errTicket = errors.New("the ticket was used, or has expired")

@@ -102,7 +102,7 @@ func (d door) identify(r *http.Request) (reader, *refusal) {
 	case d.web.trusted(r):
 		return reader{id: Owner, owner: true, details: true}, nil
 	case sent && !bearer:
-		return who, d.unknown(r, identity.ErrUnknown)
+		return who, d.unknown(r, identity.ErrUnknown, "")
 	case sent && strings.HasPrefix(token, identity.KeyPrefix):
 		return d.byKey(r, who, token)
 	case sent && !strings.HasPrefix(token, identity.VisitorPrefix):
@@ -126,14 +126,11 @@ func (d door) identify(r *http.Request) (reader, *refusal) {
 		token = cookie.Value
 	}
 	id, ends, err := d.web.visitors.Verify(r.Context(), token)
-	switch {
-	case errors.Is(err, identity.ErrUnknown), errors.Is(err, identity.ErrExpired):
-		if !sent { // the page does not see its cookie
-			return who, nil
-		}
-		return who, d.unknown(r, err)
+	switch wrong := errors.Is(err, identity.ErrUnknown) || errors.Is(err, identity.ErrExpired); {
+	case wrong && !sent: // the page does not see its cookie
+		return who, nil
 	case err != nil:
-		return who, d.web.failures.refuse("verify a visitor's token", err)
+		return who, d.unknown(r, err, "verify a visitor's token")
 	}
 	who.id, who.ends = chat.EntityID(Name+"/visitor/"+id), ends
 	return who, nil
@@ -148,11 +145,8 @@ func bearerOf(r *http.Request) (token string, ok bool) {
 // byKey returns the reader with an API key.
 func (d door) byKey(r *http.Request, who reader, text string) (reader, *refusal) {
 	key, err := d.web.keys.Find(r.Context(), text)
-	switch {
-	case errors.Is(err, identity.ErrUnknown), errors.Is(err, identity.ErrExpired):
-		return who, d.unknown(r, err)
-	case err != nil:
-		return who, d.web.failures.refuse("find an API key", err)
+	if err != nil {
+		return who, d.unknown(r, err, "find an API key")
 	}
 	scope := identity.Write
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
@@ -175,28 +169,29 @@ func (d door) byKey(r *http.Request, who reader, text string) (reader, *refusal)
 // byAccount returns the reader with a token of the site.
 func (d door) byAccount(r *http.Request, who reader, token string) (reader, *refusal) {
 	if d.web.opts.Site == nil {
-		return who, d.unknown(r, identity.ErrUnknown)
+		return who, d.unknown(r, identity.ErrUnknown, "")
 	}
 	is, err := d.web.opts.Site.Verify(r.Context(), token)
-	switch {
-	case errors.Is(err, identity.ErrUnknown), errors.Is(err, identity.ErrExpired):
+	if err != nil {
 		d.web.opts.Log.Debug("a token was refused", "err", err)
-		return who, d.unknown(r, err)
-	case err != nil:
-		return who, d.web.failures.refuse("read the site's keys", err)
+		return who, d.unknown(r, err, "read the site's keys")
 	}
 	who.id, who.known, who.account = chat.EntityID(Name+"/user/"+url.PathEscape(is.Subject)), true, true
 	who.name, who.ends = is.Name, is.Ends
 	return who, nil
 }
 
-// unknown refuses a token. Attempts are limited for each address.
-func (d door) unknown(r *http.Request, err error) *refusal {
+// unknown refuses a token, because of the error of its verification: what was attempted. Wrong tokens are limited for each address.
+func (d door) unknown(r *http.Request, err error, what string) *refusal {
+	expired := errors.Is(err, identity.ErrExpired)
+	if !expired && !errors.Is(err, identity.ErrUnknown) {
+		return d.web.failures.refuse(what, err)
+	}
 	if wait := d.web.wrong.take(caller{from: d.web.guard.client(r)}); wait > 0 {
 		return tooMany(wait)
 	}
 	no := refused(http.StatusUnauthorized, "The gateway does not know this token.")
-	if errors.Is(err, identity.ErrExpired) {
+	if expired {
 		no = refused(http.StatusUnauthorized, "Your session has expired. Please sign in again.")
 		no.code = codeExpired
 	}

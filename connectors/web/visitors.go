@@ -1,9 +1,11 @@
 package web
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -92,12 +94,10 @@ func (d door) takeOver(r *http.Request, from chat.EntityID, ids []string) ([]lis
 			continue
 		}
 		if len(ids) > 0 {
-			// The account first: after a crash in between, both can open it, and the visitor can offer it again.
-			if err := d.note(r.Context(), n.Room, readerOf(r).id, n.Text, n.Expires); err != nil {
+			if taken, err := d.take(r, n); err != nil {
 				return nil, err
-			}
-			if err := d.unread(r, n.Room, from); err != nil {
-				return nil, err
+			} else if !taken {
+				continue
 			}
 		}
 		one, err := d.describe(r, n)
@@ -107,6 +107,24 @@ func (d door) takeOver(r *http.Request, from chat.EntityID, ids []string) ([]lis
 		all = append(all, one)
 	}
 	return all, nil
+}
+
+// take moves a conversation from its reader to that of r, and reports whether it did: of several requests at the same moment, also at
+// other gateways, one does.
+func (d door) take(r *http.Request, from chat.RoomNote) (bool, error) {
+	sum := sha256.Sum256([]byte(string(from.Room) + " " + from.Key))
+	if first, err := d.web.tickets.use(r.Context(), sum[:12], time.Now()); !first || err != nil {
+		return false, err
+	}
+	left, err := d.web.opts.Store.Notes(r.Context(), from.Room, chat.ReaderNote, chat.MaxNotes)
+	if err != nil || !slices.ContainsFunc(left, func(n chat.RoomNote) bool { return n.Key == from.Key }) {
+		return false, err
+	}
+	// The account first: after a crash in between, both can open it, and the visitor can offer it again.
+	if err = d.note(r.Context(), from.Room, readerOf(r).id, from.Text, from.Expires); err == nil {
+		err = d.unread(r, from.Room, from.About)
+	}
+	return err == nil, err
 }
 
 // unread takes the permission to open a room away from a visitor.
