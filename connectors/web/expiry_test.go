@@ -73,9 +73,23 @@ func TestStreamsEndWithTheirTokens(t *testing.T) {
 	}
 }
 
-// A client that waits for the whole answer doesn't get it after its token has ended.
-func TestWholeAnswersEndWithTheirTokens(t *testing.T) {
-	for path, form := range map[string]string{"/v1/chat/completions": openaiForm, "/v1/responses": `{"input":"hi"}`, "/deepchat": deepForm} {
+// A client that waits for the whole answer doesn't get it after its token has ended, and a stream then ends with a sentence, and
+// with a code that says so where the format has one.
+func TestAnswersOfClientsEndWithTheirTokens(t *testing.T) {
+	const code = `"code":"` + codeExpired + `"`
+	for name, c := range map[string]struct {
+		path, form string
+		status     int
+		want       string
+	}{
+		"a completion":         {"/v1/chat/completions", openaiForm, 401, code},
+		"a response":           {"/v1/responses", `{"input":"hi"}`, 401, code},
+		"a bubble":             {"/deepchat", deepForm, 401, code},
+		"chunks":               {"/v1/chat/completions", strings.Replace(openaiForm, "{", `{"stream":true,`, 1), 200, code},
+		"events of a response": {"/v1/responses", `{"stream":true,"input":"hi"}`, 200, code},
+		"AG-UI":                {"/agui", aguiForm, 200, code},
+		"the AI SDK":           {"/api/chat", aisdkForm, 200, `{"type":"error","errorText":"Your session has expired. Please sign in again."}`},
+	} {
 		edit := func(o *Options) {
 			var err error
 			if o.Site, err = identity.NewSite(identity.SiteConfig{Secret: siteSecret, Audience: "https://shop.example"}); err != nil {
@@ -83,7 +97,7 @@ func TestWholeAnswersEndWithTheirTokens(t *testing.T) {
 			}
 		}
 		serveOn(t, edit, accept, func(_ *Web, n network) {
-			r, err := http.NewRequest(http.MethodPost, "http://127.0.0.1:8080"+path, strings.NewReader(form))
+			r, err := http.NewRequest(http.MethodPost, "http://127.0.0.1:8080"+c.path, strings.NewReader(c.form))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,8 +114,8 @@ func TestWholeAnswersEndWithTheirTokens(t *testing.T) {
 			}
 			defer resp.Body.Close()
 			body, err := io.ReadAll(resp.Body)
-			if err != nil || resp.StatusCode != http.StatusUnauthorized || !strings.Contains(string(body), `"code":"`+codeExpired+`"`) {
-				t.Errorf("%s: %d %s, %v", path, resp.StatusCode, body, err)
+			if err != nil || resp.StatusCode != c.status || !strings.Contains(string(body), c.want) || strings.Contains(string(body), "late") {
+				t.Errorf("%s: %d %s, %v", name, resp.StatusCode, body, err)
 			}
 		})
 	}

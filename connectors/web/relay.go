@@ -31,19 +31,19 @@ func (c clients) relay(rw http.ResponseWriter, r *http.Request, run chat.RunID, 
 	if err == nil {
 		err = c.encodeAll(ctx, out, run, l)
 	}
-	why := "The gateway is restarting. Please try again."
+	why, code := "The gateway is restarting. Please try again.", codeOf(err)
 	switch {
 	case err == nil:
 		return
 	case errors.Is(err, errGone), r.Context().Err() != nil:
 		c.web.opts.Log.Debug("a reader disconnected", "run", run, "err", err)
 		return
-	case codeOf(err) != "":
+	case code != "":
 		why = "Your session has expired. Please sign in again."
 	case !errors.Is(err, chat.ErrShutdown):
 		c.web.opts.Log.Error("a stream failed", "run", run, "err", err)
 	}
-	if out.buf = l.encoder.Fail(out.buf, why); len(out.buf) == 0 {
+	if out.buf = l.encoder.Fail(out.buf, why, code); len(out.buf) == 0 {
 		panic(http.ErrAbortHandler) // the client sees that the stream is not complete
 	}
 	_ = out.flush() // the reader has disconnected
@@ -101,13 +101,7 @@ func (c clients) whole(r *http.Request, run chat.RunID, l *listening) (dialect.S
 	defer done()
 	ctx, cancel := context.WithCancelCause(allowed)
 	defer cancel(nil)
-	go func() {
-		select {
-		case <-c.web.serving.Done():
-			cancel(chat.ErrShutdown)
-		case <-ctx.Done():
-		}
-	}()
+	defer context.AfterFunc(c.web.serving, func() { cancel(chat.ErrShutdown) })()
 	for {
 		a, err := c.web.opts.Answers.Watch(ctx, run)
 		if err != nil {

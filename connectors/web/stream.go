@@ -182,14 +182,7 @@ func (w *Web) stream(rw http.ResponseWriter, r *http.Request, room chat.RoomID, 
 		// The stream of a choice continues for a while, see choiceGrace.
 		grace, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		go func() {
-			select {
-			case <-w.serving.Done():
-				_ = rest.For(grace, choiceGrace)
-				cancel(chat.ErrShutdown)
-			case <-grace.Done():
-			}
-		}()
+		defer context.AfterFunc(w.serving, func() { _ = rest.For(grace, choiceGrace); cancel(chat.ErrShutdown) })()
 		out.leaving, ctx = nil, grace
 	}
 	var err error
@@ -197,12 +190,10 @@ func (w *Web) stream(rw http.ResponseWriter, r *http.Request, room chat.RoomID, 
 	if err == nil {
 		err = w.follow(ctx, out, room, acc, wants)
 	}
-	switch {
+	switch code := codeOf(err); {
 	case err == nil:
-	case errors.Is(err, chat.ErrShutdown):
-		_ = out.reconnect("")
-	case codeOf(err) != "":
-		_ = out.reconnect(codeOf(err))
+	case errors.Is(err, chat.ErrShutdown), code != "":
+		_ = out.reconnect(code)
 	case errors.Is(err, errGone), r.Context().Err() != nil:
 		w.opts.Log.Debug("a reader disconnected", "run", acc.Run, "err", err)
 	default:

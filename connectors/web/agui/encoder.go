@@ -191,8 +191,8 @@ func (e *Encoder) outcome(s dialect.State) *wire.Outcome {
 }
 
 // Fail implements [dialect.Encoder].
-func (e *Encoder) Fail(b []byte, sentence string) []byte {
-	e.add(wire.Event{Type: wire.RunError, Message: sentence, Code: "interrupted"})
+func (e *Encoder) Fail(b []byte, sentence, code string) []byte {
+	e.add(wire.Event{Type: wire.RunError, Message: sentence, Code: cmp.Or(code, "interrupted")})
 	return e.out.Take(b)
 }
 

@@ -190,5 +190,10 @@ func (e *Encoder) end(s dialect.State, sentence string, failed bool) {
 	e.out = append(e.out, dialect.Done...)
 }
 
-// Fail implements [dialect.Encoder]. The client sees a broken connection, after which it asks for the stream again.
-func (e *Encoder) Fail(b []byte, _ string) []byte { return b }
+// Fail implements [dialect.Encoder]. Without a code the client sees a broken connection, after which it asks for the stream again.
+func (e *Encoder) Fail(b []byte, sentence, code string) []byte {
+	if code != "" {
+		e.add(uistream.Chunk{Type: uistream.Error, ErrorText: sentence})
+	}
+	return e.out.Take(b)
+}

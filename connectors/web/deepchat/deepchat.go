@@ -39,7 +39,7 @@ func (e *Encoder) Skip(s dialect.State) { e.skip = s.Text }
 // Encode implements [dialect.Encoder].
 func (e *Encoder) Encode(b []byte, s dialect.State) []byte {
 	if sentence, failed := s.Failed(); failed {
-		return e.Fail(b, sentence)
+		return e.Fail(b, sentence, "")
 	}
 	was, now := e.sent, e.bubble(s)
 	e.sent = now
@@ -71,7 +71,7 @@ func (e *Encoder) Whole(s dialect.State) Response {
 }
 
 // Fail implements [dialect.Encoder].
-func (*Encoder) Fail(b []byte, sentence string) []byte { return dialect.Event(b, Error{sentence}) }
+func (*Encoder) Fail(b []byte, sentence, _ string) []byte { return dialect.Event(b, Error{sentence}) }
 
 // Request is a message of the component.
 type Request struct {
@@ -80,7 +80,7 @@ type Request struct {
 }
 
 // errForm is the sentence about a body that has another form.
-var errForm = errors.New(`the body must be a JSON object with "messages"`)
+var errForm = errors.New(`the body must be a JSON object with "messages", or a whole form`)
 
 // message is a message in a request.
 type message struct {
@@ -113,11 +113,11 @@ func ParseForm(form *multipart.Reader) (r Request, err error) {
 			break
 		}
 		if err != nil {
-			return r, err
+			return r, errors.Join(errForm, err)
 		}
 		data, err := io.ReadAll(part)
 		if err != nil {
-			return r, err
+			return r, errors.Join(errForm, err)
 		}
 		name := part.FormName()
 		switch {

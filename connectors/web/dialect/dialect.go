@@ -20,9 +20,9 @@ type Encoder interface {
 	Encode(b []byte, s State) []byte
 	// Skip records that the client has s already.
 	Skip(s State)
-	// Fail appends the events that end the stream of an answer whose end is not known. Where the format has no way to ask
-	// for a reconnection, it appends nothing, and the client sees a broken connection.
-	Fail(b []byte, sentence string) []byte
+	// Fail appends the events that end the stream of an answer whose end is not known. code is why the reader may not read on, or
+	// "": then a format without a way to ask for a reconnection gets nothing, and the client sees a broken connection.
+	Fail(b []byte, sentence, code string) []byte
 }
 
 // State is what one reader can see of an answer, for clients that know text that grows, a status that is replaced, and

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"strings"
 
 	"parley/connectors/web/dialect"
@@ -103,7 +104,7 @@ func (c *Chat) delta(b []byte, d delta) []byte {
 // Encode implements [dialect.Encoder].
 func (c *Chat) Encode(b []byte, s dialect.State) []byte {
 	if sentence, failed := s.Failed(); failed {
-		return c.Fail(b, sentence)
+		return c.Fail(b, sentence, "")
 	}
 	text, reasoning := c.next(s)
 	if reasoning != "" {
@@ -123,8 +124,8 @@ func (c *Chat) Encode(b []byte, s dialect.State) []byte {
 }
 
 // Fail implements [dialect.Encoder].
-func (c *Chat) Fail(b []byte, sentence string) []byte {
-	b = dialect.Event(b, Error{ErrorBody{Message: sentence, Type: "server_error", Code: "no_answer"}})
+func (c *Chat) Fail(b []byte, sentence, code string) []byte {
+	b = dialect.Event(b, Error{ErrorBody{Message: sentence, Type: "server_error", Code: cmp.Or(code, "no_answer")}})
 	return append(b, dialect.Done...)
 }
 

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -121,7 +122,7 @@ func (r *Responses) Begin(b []byte) []byte {
 // Encode implements [dialect.Encoder].
 func (r *Responses) Encode(b []byte, s dialect.State) []byte {
 	if sentence, failed := s.Failed(); failed {
-		return r.Fail(b, sentence)
+		return r.Fail(b, sentence, "")
 	}
 	text, reasoning := r.next(s)
 	if reasoning != "" {
@@ -211,9 +212,9 @@ func (r *Responses) item() item {
 }
 
 // Fail implements [dialect.Encoder].
-func (r *Responses) Fail(b []byte, sentence string) []byte {
+func (r *Responses) Fail(b []byte, sentence, code string) []byte {
 	end := r.Response
-	end.Status, end.Error = "failed", &responseError{"server_error", sentence}
+	end.Status, end.Error = "failed", &responseError{cmp.Or(code, "server_error"), sentence}
 	return r.add(b, event{Type: "response.failed", Response: &end})
 }
 
