@@ -52,7 +52,7 @@ func ReceiptOf(ctx context.Context, store ReceiptStore, id chat.RunID) (r Receip
 	if r.Approvals, err = store.RecentApprovals(ctx, r.Run.Room, 100); err != nil {
 		return r, err
 	}
-	r.Approvals = slices.DeleteFunc(r.Approvals, func(p chat.Approval) bool { return p.Run != id })
+	r.Approvals = slices.DeleteFunc(slices.Clone(r.Approvals), func(p chat.Approval) bool { return p.Run != id })
 	r.describe(used)
 	return r, nil
 }
