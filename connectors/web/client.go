@@ -41,7 +41,7 @@ func (c clients) take(rw http.ResponseWriter, r *http.Request, in incoming) (x *
 		x.payer, no = door(c).payer(r)
 	}
 	if no == nil {
-		no = x.find(in.id)
+		no = x.find(in)
 	}
 	switch {
 	case no != nil:
@@ -57,9 +57,9 @@ func (c clients) take(rw http.ResponseWriter, r *http.Request, in incoming) (x *
 	return x, t
 }
 
-// sentence returns an error of a dialect as a sentence.
+// sentence returns an error of a dialect as a sentence, without the errors that are joined to it.
 func sentence(err error) string {
-	s := err.Error()
+	s, _, _ := strings.Cut(err.Error(), "\n")
 	return strings.ToUpper(s[:1]) + s[1:] + "."
 }
 

@@ -34,7 +34,7 @@ type incoming struct {
 	messages []dialect.Message // the last one is the user's
 	system   string            // instructions of the client, which are quoted
 	whole    bool              // the client sends the whole conversation each time
-	// earlier is the number of the user's earlier messages, if the client counts them (counted).
+	// earlier is the number of the user's earlier messages, if the message follows one that the client names (counted).
 	earlier int
 	counted bool
 	again   bool // the client asks for another answer to the last message
@@ -55,14 +55,14 @@ type target struct {
 	before   *answer.View
 }
 
-// find loads the conversation that the client calls id, or opens a new one.
-func (x *exchange) find(id string) (no *refusal) {
+// find loads the conversation of a message, or opens a new one, unless the message follows an earlier one.
+func (x *exchange) find(in incoming) (no *refusal) {
 	name := newConversationID(readerOf(x.r))
-	if id != "" {
-		if no = x.load(id, door{x.web}.writable); no == nil || no.status != http.StatusNotFound {
+	if in.id != "" {
+		if no = x.load(in.id, door{x.web}.writable); no == nil || no.status != http.StatusNotFound || in.counted {
 			return no
 		}
-		if name, no = x.ownID(x.r, id); no != nil {
+		if name, no = x.ownID(x.r, in.id); no != nil {
 			return no
 		}
 	}

@@ -112,19 +112,15 @@ func chatID(r *http.Request, in openai.Request) (id string, whole bool) {
 }
 
 // responseID returns the id of the conversation of a response: the one that the previous response names, the client's, or a
-// new one. earlier is the number of the user's messages before this one, if it is known (counted).
+// new one. earlier is the number of the user's messages before this one, if there is a previous response (counted).
 func responseID(in *openai.Request) (id string, earlier int, counted bool) {
-	if rest, ok := strings.CutPrefix(in.Previous, "resp_"); ok {
-		conversation, n, _ := strings.Cut(rest, "_")
-		if id, err := hex.DecodeString(conversation); err == nil {
-			in.Conversation = string(id)
-		}
-		if n, err := strconv.Atoi(n); err == nil && n >= 0 {
-			earlier, counted = n, true
-		}
+	conversation, n, _ := strings.Cut(strings.TrimPrefix(in.Previous, "resp_"), "_")
+	if name, err := hex.DecodeString(conversation); err == nil && len(name) > 0 {
+		in.Conversation = string(name)
 	}
+	earlier, _ = strconv.Atoi(n) // 0 if it is no number
 	in.Conversation = cmp.Or(in.Conversation, newID())
-	return "response/" + in.Conversation, earlier, counted
+	return "response/" + in.Conversation, earlier, in.Previous != ""
 }
 
 // retrieve is GET /v1/responses/{id}: the response, or with ?stream=true its events from the beginning, also while it is written.

@@ -362,6 +362,31 @@ func TestOneAccountTakesAConversationOver(t *testing.T) {
 	}
 }
 
+// A response that follows one of another visitor, or one that does not exist, is refused: without the earlier messages it would be about
+// something else.
+func TestResponsesFollowOwnOnes(t *testing.T) {
+	s := newSite(t, nil)
+	ada, bob := account(t, "ada", nil), account(t, "bob", nil)
+	r := httptest.NewRequest("POST", "/", http.NoBody)
+	r = r.WithContext(context.WithValue(t.Context(), readerKey{}, reader{id: "web/user/ada"}))
+	id, no := clients{s.web}.ownID(r, "response/c")
+	if no == nil {
+		_, no = door{s.web}.create(r, id)
+	}
+	if no != nil {
+		t.Fatal(no)
+	}
+	if status, _ := s.ask("POST", "/v1/responses/resp_63_1/cancel", ada, "{}"); status != http.StatusOK {
+		t.Fatalf("the own response: %d", status)
+	}
+	for name, previous := range map[string]string{"another's": "resp_63_1", "none": "resp_64_1", "no id": "resp_?", "no response": "x"} {
+		status, reply := s.ask("POST", "/v1/responses", bob, `{"input":"And then?","previous_response_id":"`+previous+`"}`)
+		if failed, _ := reply["error"].(map[string]any); status != http.StatusNotFound || failed["code"] != "NOT_FOUND" || len(s.said) > 1 {
+			t.Errorf("%s: %d %v", name, status, reply)
+		}
+	}
+}
+
 // A key has scopes, ends, and is refused soon after it is revoked.
 func TestKeys(t *testing.T) {
 	s := newSite(t, nil)
