@@ -125,6 +125,32 @@ func TestAgentQuestionInTheMessages(t *testing.T) {
 	})
 }
 
+// The agent that has asked gets the decision, also after the users have switched to another agent.
+func TestAgentIsResumedAfterASwitch(t *testing.T) {
+	a, other := bookings(), bookings()
+	withPreparedGateway(t, func(s *harness) {
+		connectortest.Serve(s.T, s.listen(agentAt), a)
+		connectortest.Serve(s.T, s.listen("other.test:80"), other)
+		s.cfg.Models.Chat = []config.ChatModel{agentModel(nil), agentModel(func(m *config.ChatModel) { m.Name, m.URL = "other", "http://other.test/" })}
+		s.cfg.Models.Large = config.Model{Provider: "http"}
+	}, func(s *harness) {
+		id := s.newConversation()
+		stream := s.send(id, "1", "Book a train")
+		s.readUntil(stream, "Which one?")
+		s.readAll(s.send(id, "2", "/model other"))
+		_, page := s.request(http.MethodGet, "/api/conversations/"+id+"/messages", "", nil)
+		_, question, _ := strings.Cut(page, `"choices":{"id":"`)
+		question, _, _ = strings.Cut(question, `"`)
+		if status := s.postChoice(id, question, 1); status != http.StatusOK {
+			t.Fatalf("to choose is %d: %s", status, page)
+		}
+		s.readAll(stream)
+		if runs := a.asked(); len(runs) != 2 || len(runs[1].Resume) != 1 || len(other.asked()) > 0 {
+			t.Errorf("it was asked %d times, and the other one %d times", len(runs), len(other.asked()))
+		}
+	})
+}
+
 // The files of an answer stay, whatever else the agent shows: statuses, one of them with a like id, and files of the run that continues it.
 func TestAgentFilesStay(t *testing.T) {
 	file := func(name string) string {

@@ -222,8 +222,10 @@ func (pn *preparation) chooseModel(ctx context.Context, s action.TurnContext) (l
 		}
 	}
 	pn.gen.Route, pn.gen.Removed = pn.Recaller.Models.Table.Route(m.Name), removed
-	if s := pn.gen.State; s != nil && s.Models != nil { // the models that were chosen for this answer
+	if s := pn.gen.State; s != nil && len(s.Models) > 0 { // the models that were chosen for this answer, also after a switch
+		pn.gen.Route = pn.Recaller.Models.Table.Route(s.Models[0])
 		pn.gen.Route.Keep(func(m llm.Named) bool { return slices.Contains(s.Models, m.Name) })
+		m = pn.gen.Route.Current()
 	}
 	pn.reading.Vision = m.Vision
 	return m, nil

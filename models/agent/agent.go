@@ -150,6 +150,9 @@ func (m *Model) advice(kind llm.FailureKind, status int) string {
 func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return m.Run(ctx, req, func(ctx context.Context, _ context.CancelCauseFunc, _ string, req llm.Request, yield func(llm.Chunk) bool) error {
 		j := m.job(req)
+		if j.paused != nil && cmp.Or(j.paused.Agent, m.options.Name) != m.options.Name {
+			return &llm.Failure{Kind: llm.UnknownQuestion, Err: errors.New("another agent has asked this question")}
+		}
 		if j.paused != nil && !yield(llm.Chunk{Acts: true, State: raw(j.kept)}) {
 			return nil
 		}

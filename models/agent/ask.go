@@ -22,6 +22,7 @@ type kept struct {
 
 // pause is the end of a run that waits for decisions.
 type pause struct {
+	Agent     string            `json:"agent,omitempty"` // its name in the configuration
 	Run       string            `json:"run"`
 	Questions []question        `json:"questions"`
 	Reply     *uistream.Message `json:"reply,omitempty"` // of the AI SDK: its message with the questions
@@ -80,7 +81,7 @@ func (s *stream) ask() (llm.FinishReason, error) {
 	if len(s.asked) == 0 {
 		return llm.FinishStop, nil
 	}
-	s.kept.Pause = &pause{Run: s.runID, Questions: s.asked, Reply: s.reply.message()}
+	s.kept.Pause = &pause{Agent: s.agent, Run: s.runID, Questions: s.asked, Reply: s.reply.message()}
 	if slices.ContainsFunc(s.asked, question.typed) {
 		for _, q := range s.asked {
 			s.say("question "+q.ID, strings.Join(append([]string{q.Text}, q.Options...), "\n- "))
@@ -105,7 +106,7 @@ func (s *stream) ask() (llm.FinishReason, error) {
 	return llm.FinishCalls, nil
 }
 
-// owner marks the opaque data of agents. A run that waits belongs to one agent only, so it needs no name.
+// owner marks the opaque data of agents: a [pause], which names its agent.
 const owner = "agent"
 
 // answered returns the decision in the result of a call of [llm.AskUser], or in the words of a user.

@@ -238,6 +238,20 @@ func TestResumeInWords(t *testing.T) {
 	}
 }
 
+// A question is not continued by another agent, if the one that has asked is gone.
+func TestResumeOfAnotherAgent(t *testing.T) {
+	s := answering(t, inLines, `{"type":"ask","id":"q","text":"Which?","options":["A","B"]}`+"\n"+`{"type":"done"}`)
+	first := ask(t, opened(t, s.URL), nil, true, wrote("1", "Go"))
+	if len(first.calls) != 1 {
+		t.Fatalf("%+v", first)
+	}
+	other := opened(t, s.URL, func(o *models.Options) { o.Name = "other" })
+	got := ask(t, other, nil, true, wrote("1", "Go"), llm.Message{Role: llm.RoleAssistant, Calls: first.calls, Opaque: first.opaque}, llm.Message{Role: llm.RoleTool, Call: first.calls[0].ID, Text: "B"})
+	if f, ok := errors.AsType[*llm.Failure](got.err); !ok || f.Kind != llm.UnknownQuestion || len(s.got) != 1 {
+		t.Errorf("after %d requests: %+v", len(s.got), got)
+	}
+}
+
 // A decision that can't have reached the agent, because it is being restarted, is sent when it is back: once.
 func TestResumeWaitsForTheAgent(t *testing.T) {
 	s := answering(t, inLines, `{"type":"ask","id":"q","text":"Which?","options":["A","B"]}`+"\n"+`{"type":"done"}`, "503", `{"type":"done"}`)
