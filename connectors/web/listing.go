@@ -82,10 +82,7 @@ func (d door) describe(r *http.Request, n chat.RoomNote) (listed, error) {
 		return listed{}, err
 	}
 	one := listed{ID: strings.TrimPrefix(string(n.Room), Name+"/"), CreatedAt: room.Created.UTC(), UpdatedAt: n.At.UTC()}
-	titles, err := d.web.opts.Store.Notes(r.Context(), n.Room, chat.TitleNote, 1)
-	if len(titles) > 0 {
-		one.Title = titles[0].Text
-	}
+	one.Title, err = d.title(r.Context(), n.Room)
 	return one, err
 }
 

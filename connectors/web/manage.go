@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -62,17 +63,24 @@ func (a manageAPI) changes(rw http.ResponseWriter, r *http.Request, body any, fo
 	return room, m, no
 }
 
-// entitle makes the title of a conversation of its first message, unless its reader has named it. It is deleted with that.
-func (d door) entitle(r *http.Request, m chat.Memory) error {
-	title := text.Brief(dialect.Own(m.Text), firstTitle)
-	own, err := d.web.opts.Store.Notes(r.Context(), m.Room, chat.TitleNote, 1)
-	if err != nil || title == "" || len(own) > 0 {
-		return err
+// title returns the title of a conversation. If there is none, it is made of the first message: the store deletes it with a change of that.
+func (d door) title(ctx context.Context, room chat.RoomID) (string, error) {
+	own, err := d.web.opts.Store.Notes(ctx, room, chat.TitleNote, 1)
+	if err == nil && len(own) > 0 {
+		return own[0].Text, nil
 	}
-	err = d.web.opts.Store.SaveNote(r.Context(), chat.RoomNote{
-		Room: m.Room, Kind: chat.TitleNote, Text: title, First: m.ID, Last: m.ID, At: time.Now(),
-	})
-	return chat.Unless(err, chat.ErrNotFound) // it was deleted meanwhile
+	var recent []chat.Memory
+	if err == nil {
+		recent, err = d.web.recent(ctx, room)
+	}
+	i := slices.IndexFunc(recent, func(m chat.Memory) bool { return !d.web.opts.wrote(m) && dialect.Own(m.Text) != "" })
+	if i < 0 {
+		return "", err
+	}
+	m := recent[i]
+	title := text.Brief(dialect.Own(m.Text), firstTitle)
+	err = d.web.opts.Store.SaveNote(ctx, chat.RoomNote{Room: room, Kind: chat.TitleNote, Text: title, First: m.ID, Last: m.ID, At: time.Now()})
+	return title, chat.Unless(err, chat.ErrNotFound) // it was deleted meanwhile
 }
 
 // message returns the message that the request names.

@@ -67,8 +67,13 @@ func TestTitlesAndSearch(t *testing.T) {
 		}
 		return only(t, reply, "conversations")["title"]
 	}
-	if got := title(""); got != "How deep is the sea?" {
-		t.Errorf("it is called %v", got)
+	for _, event := range []string{"a message", "a change of it, with which the store deletes the title"} {
+		if got := title(""); got != "How deep is the sea?" {
+			t.Errorf("after %s, it is called %v", event, got)
+		}
+		if err := s.web.opts.Store.SaveNote(t.Context(), chat.RoomNote{Room: roomOf(strings.TrimPrefix(path, "/api/conversations/")), Kind: chat.TitleNote}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if status, reply := s.ask("PATCH", path, ada, `{"title":"Oceans\n"}`); status != http.StatusOK {
 		t.Errorf("renaming: %d %v", status, reply)

@@ -104,14 +104,11 @@ func (a manageAPI) snapshot(ctx context.Context, room chat.RoomID, ends time.Tim
 	if err != nil {
 		return note, err
 	}
-	titles, err := a.web.opts.Store.Notes(ctx, room, chat.TitleNote, 1)
+	title, err := door(a).title(ctx, room)
 	if err != nil {
 		return note, err
 	}
-	is := sharedConversation{Agent: a.web.opts.Agent.Name, SharedAt: note.At.UTC(), ExpiresAt: ends.UTC()}
-	if len(titles) > 0 {
-		is.Title = titles[0].Text
-	}
+	is := sharedConversation{Title: title, Agent: a.web.opts.Agent.Name, SharedAt: note.At.UTC(), ExpiresAt: ends.UTC()}
 	size := 0
 	for _, m := range slices.Backward(recent) {
 		role, said := clients(a).said(m) // a client's instructions are not for others

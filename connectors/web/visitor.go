@@ -379,7 +379,7 @@ func (d door) touch(r *http.Request, m chat.Memory) error {
 		}
 		err := d.note(r.Context(), m.Room, who.id, n.Text, time.Time{})
 		if err == nil && !n.Expires.IsZero() {
-			err = d.entitle(r, m)
+			_, err = d.title(r.Context(), m.Room)
 		}
 		return err
 	}
