@@ -168,6 +168,13 @@ func (o operators) Blocked(ctx context.Context) (map[chat.EntityID]bool, error) 
 	return all, err
 }
 
+// audit adds a decision that a user made in a chat to the audit log of the operator's page.
+func (g *Gateway) audit(ctx context.Context, by chat.EntityID, what, about string) {
+	if err := admin.Record(ctx, g.backends.memo, string(by), "a chat", what, about); err != nil {
+		g.env.Log.Error("a decision is not in the audit log", "what", what, "err", err)
+	}
+}
+
 // SetBlocked implements [admin.Gateway].
 func (o operators) SetBlocked(ctx context.Context, account, by chat.EntityID, blocked bool) error {
 	return o.gateway.runtime.SetBlocked(ctx, account, by, blocked)

@@ -103,10 +103,7 @@ func slotsOf(c *config.Models, m *llm.Models) []slot {
 
 // thinking returns the display of reasoning. Public means full: [config.Parse] has compared it with web.public.
 func thinking(t config.Thinking) llm.Thinking {
-	if t == config.ThinkingPublic {
-		return llm.ThinkingFull
-	}
-	return llm.Thinking(t)
+	return map[bool]llm.Thinking{true: llm.ThinkingFull, false: llm.Thinking(t)}[t == config.ThinkingPublic]
 }
 
 // newModels creates every configured model, except those that env replaces, without a request.

@@ -93,8 +93,8 @@ func (d checker) checkAddress(c *Config, path string, provider Provider, m ChatM
 	reject.URL(path+".url", m.URL)
 	reject.Secret(path+".api_key", m.APIKey, nil, "set the key alone, without spaces or line breaks")
 	switch {
-	case m.URL == "" && agent && !providerToggle(section).given:
-		d.reject(path, "is an agent without an address", "write url: and where it listens, or "+providerToggle(section).howOn())
+	case m.URL == "" && agent && !toggleOf(section).given:
+		d.reject(path, "is an agent without an address", "write url: and where it listens, or "+toggleOf(section).howOn())
 	case m.URL != "" && !agent:
 		d.reject(path+".url", "is only for agents of your own", "write provider: http, or set the base_url of the provider")
 	case m.URL == "" && m.APIKey != "":

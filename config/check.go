@@ -35,7 +35,6 @@ func (d checker) check(c *Config) {
 	d.checkModels(c)
 	d.checkWeb(c.Web)
 	d.checkTLS(c)
-	d.checkTokens(c)
 	d.checkAddresses(c)
 	d.checkAgent(c.Agent)
 	d.checkTimes(c)
@@ -75,14 +74,10 @@ func (d checker) checkModel(c *Config, path string, provider Provider, m Model) 
 	}
 }
 
-// checkTokens checks the credentials of the providers.
-func (d checker) checkTokens(c *Config) {
+// checkAddresses checks where things are, and their keys: servers, the store, and the shared state.
+func (d checker) checkAddresses(c *Config) {
 	d.checkOthers(c.Providers.Others)
 	sections.Reject(d.reject).Secret("providers.openai.api_key", c.Providers.OpenAI.APIKey, nil, "set the key alone, without spaces or line breaks")
-}
-
-// checkAddresses checks where things are: servers, the store, and the shared state.
-func (d checker) checkAddresses(c *Config) {
 	sections.Reject(d.reject).URL("providers.openai.base_url", c.Providers.OpenAI.BaseURL)
 	const encode = "in the user and the password, write @ as %40, / as %2F, # as %23, ? as %3F, % as %25 and a space as %20"
 	if c.Store.hasUnsafeCharacters() {

@@ -27,7 +27,7 @@ func fresh(sections []sections.Section) []sections.Section {
 // ConnectorsOn returns the platforms that have credentials.
 func (c Config) ConnectorsOn() (on Connectors) {
 	for _, s := range c.Connectors {
-		if connectorToggle(s).given {
+		if toggleOf(s).given {
 			on = append(on, s)
 		}
 	}
@@ -40,15 +40,18 @@ func (c Config) WithoutConnectors() Config {
 	return c
 }
 
-func connectorPath(s sections.Section) string { return "connectors." + s.Name }
+// pathOf returns the key of a section: only providers have capabilities.
+func pathOf(s sections.Section) string {
+	return map[bool]string{true: "connectors.", false: "providers."}[s.Can == nil] + s.Name
+}
 
 // variable matches the environment variable in the default of a secret.
 var variable = regexp.MustCompile(`^\$\{env:([A-Za-z0-9_]+):-\}$`)
 
-// connectorToggle returns the key that enables a section: its secret. The variable of the secret's default is named in
+// toggleOf returns the key that enables a section: its secret. The variable of the secret's default is named in
 // hints.
-func connectorToggle(s sections.Section) toggle {
-	t := toggle{name: s.Title, path: connectorPath(s), secret: s.Secret}
+func toggleOf(s sections.Section) toggle {
+	t := toggle{name: s.Title, path: pathOf(s), secret: s.Secret}
 	for _, e := range entries(reflect.ValueOf(s.Values).Elem()) {
 		if e.key == s.Secret {
 			t.given = !e.value.IsZero()
@@ -64,7 +67,7 @@ func connectorToggle(s sections.Section) toggle {
 func (all Connectors) check(d *decoder) {
 	for _, s := range all {
 		if c, ok := s.Values.(sections.Checker); ok {
-			c.Check(func(key, what, hint string) { d.reject(connectorPath(s)+"."+key, what, hint) })
+			c.Check(func(key, what, hint string) { d.reject(pathOf(s)+"."+key, what, hint) })
 		}
 	}
 }

@@ -38,17 +38,11 @@ func (c Config) Provider(name Provider) (sections.Section, bool) {
 // ProvidersOn returns the providers besides OpenAI that have credentials, or an address where none are needed.
 func (c Config) ProvidersOn() (on Others) {
 	for _, s := range c.Providers.Others {
-		if providerToggle(s).given {
+		if toggleOf(s).given {
 			on = append(on, s)
 		}
 	}
 	return on
-}
-
-func providerToggle(s sections.Section) toggle {
-	t := connectorToggle(s)
-	t.path = "providers." + s.Name
-	return t
 }
 
 // LargeProvider returns the provider of the large model, never ProviderAuto.
@@ -99,7 +93,7 @@ func (d checker) checkProvider(c *Config, s namedSlot) {
 	section, other := c.Provider(provider)
 	toggle := openAISection(*c)
 	if other {
-		toggle = providerToggle(section)
+		toggle = toggleOf(section)
 	}
 	switch {
 	case provider == ProviderDemo && s.answers(), !given && s.Model == "":
@@ -161,7 +155,7 @@ func (c Config) able(to sections.Ability) string {
 func (d checker) checkOthers(all Others) {
 	reject := sections.Reject(d.reject)
 	for _, s := range all {
-		path := "providers." + s.Name
+		path := pathOf(s)
 		for _, e := range entries(reflect.ValueOf(s.Values).Elem()) {
 			if key, ok := e.value.Interface().(Secret); ok {
 				reject.Secret(join(path, e.key), key, nil, "set the key alone, without spaces or line breaks")

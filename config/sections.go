@@ -33,7 +33,7 @@ func openAISection(c Config) toggle {
 func (c Config) sections() []toggle {
 	all := []toggle{openAISection(c)}
 	for _, s := range c.Connectors {
-		all = append(all, connectorToggle(s))
+		all = append(all, toggleOf(s))
 	}
 	return all
 }

@@ -58,6 +58,8 @@ type Config struct {
 	Meter      *quota.Meter       // counts messages and the cost of models, and enforces limits; nil for no limits
 	// Pseudonym returns the opaque id of a user for agents. It is always the same. Nil: agents get none.
 	Pseudonym func(ctx context.Context, user chat.EntityID) (string, error)
+	// Audit records a decision that a user made in a chat: a block, or an approval. Nil: it is not recorded.
+	Audit func(ctx context.Context, by chat.EntityID, what, about string)
 	// FileLink returns an address where an agent can fetch an attachment of a room once. Nil: agents get none.
 	FileLink func(ctx context.Context, room chat.Room, f chat.Attachment) (string, error)
 	Grace    time.Duration // how long runs may continue after the shutdown has begun, before they are canceled

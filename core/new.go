@@ -95,10 +95,11 @@ func newInbox(b *base) *inbox {
 		_, err := notices.Send(ctx, n) // also during the shutdown
 		return err
 	}
-	pairing := &access.Pairing{Policy: b.Access, Store: store, Memo: b.Memo, Log: log, Tell: tell, Pseudonym: b.Pseudonym}
+	pairing := &access.Pairing{Policy: b.Access, Store: store, Memo: b.Memo, Log: log, Tell: tell, Pseudonym: b.Pseudonym, Audit: b.Audit}
 	notices.Pairing = pairing
 	links := &access.Links{Store: store, Tell: tell, Log: log}
 	stops := &intake.Stopper{Store: store, Questions: questions, Claims: b.claims, Parked: b.parkedRuns, Lanes: b.lanes, Live: b.live}
+	pairing.Stop = stops.StopOf
 	roster := &intake.Roster{Store: store, Agent: agent.Entity(), Stops: stops, Emit: b.hub.Emit, Log: log}
 	admission := &intake.Admission{Store: store, Agent: agent, Policy: b.Access, Pairing: pairing, Deaf: b.Models.Transcriber == nil}
 	messages := &intake.Messages{
@@ -122,7 +123,7 @@ func newTurns(b *base, in *inbox) (*turn.Turns, error) {
 	store, log := b.Store, b.Log
 	models := &generate.ModelSwitch{Table: generate.NewModelTable(b.Models.Answering()), Policy: b.Access, Store: store, Owns: in.pairing.Owns}
 	approvals := &consent.Approvals{
-		Staff: b.Access.Staff.Accounts, Timeout: b.Approval, Store: store, Owners: in.pairing, Runs: b.parkedRuns, Tell: in.pairing.Tell, Log: log,
+		Staff: b.Access.Staff.Accounts, Timeout: b.Approval, Store: store, Owners: in.pairing, Runs: b.parkedRuns, Tell: in.pairing.Tell, Log: log, Audit: b.Audit,
 		Amend: in.changes.Amend, Close: in.questions.RetireNotice,
 	}
 	composer, tools, err := newTools(b)

@@ -170,3 +170,45 @@ func TestBlockedVisitor(t *testing.T) {
 		s.wantModelCalls(1)
 	})
 }
+
+// A block ends the answers to the user that are being written, in a direct chat and in a group, and no one else's. The audit log of the
+// operator's page has it, and the decisions of approvals in a chat.
+func TestBlockStopsAnswersAndIsAudited(t *testing.T) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		withShop(c, nil)
+		c.restartWith(func(cfg *config.Config) {
+			cfg.People.Allowed = []config.Member{config.Member(c.Account(connectortest.Eve)), config.Member(c.Account(connectortest.Bob))}
+			cfg.Turns.Group = "queue"
+		})
+		press := c.pressIn(c.Platform.(buttonPlatform))
+		c.queueCall("shop__order", `{"item":"tea"}`, "Tea is on its way.")
+		c.Say(connectortest.Ada, c.ada, "Order tea")
+		c.waitShown(c.ada, `{"item":"tea"}`)
+		press(0)
+		c.waitShown(c.ada, "Tea is on its way.")
+		c.model.Queue(slowScript(tale), slowScript(tale), slowScript(tale))
+		eve, bob := c.Direct(connectortest.Eve), c.Direct(connectortest.Bob)
+		c.Say(connectortest.Eve, eve, "Tell me a tale")
+		c.Mention(connectortest.Eve, c.group, "Tell us a tale")
+		c.Say(connectortest.Bob, bob, "Tell me one too")
+		c.Pass(5 * time.Second)
+		c.Say(connectortest.Ada, c.ada, "/block "+c.Account(connectortest.Eve))
+		c.Pass(time.Minute)
+		c.WaitIdle()
+		last := tale[len(tale)-20:]
+		for room, whole := range map[connectortest.Room]bool{eve: false, c.group: false, bob: true} {
+			if said := strings.Join(connectortest.BotTexts(c, room), "\n"); strings.Contains(said, last) != whole || said == "" {
+				t.Errorf("the answer is whole: %v; want %v:\n%s", !whole, whole, said)
+			}
+		}
+		c.Say(connectortest.Ada, c.ada, "/unblock "+c.Account(connectortest.Eve))
+		c.WaitIdle()
+		log := c.logIn().get("/audit?format=csv")
+		who := strings.Replace(c.Account(connectortest.Ada), ":", "/", 1) + ",a chat,"
+		for _, want := range []string{who + "block,", who + "unblock,", who + "approved,"} {
+			if strings.Count(log, want) != 1 {
+				t.Errorf("the audit log lacks %q:\n%s", want, log)
+			}
+		}
+	})
+}

@@ -73,7 +73,7 @@ func (d *Pairing) Blocks(ctx context.Context) (map[chat.EntityID]Block, error) {
 	return list.all, nil
 }
 
-// SetBlocked blocks accounts, or ends that. It fails with the error of the store.
+// SetBlocked blocks accounts and stops the answers to them, or ends that. It fails with the error of the store.
 func (d *Pairing) SetBlocked(ctx context.Context, by chat.EntityID, blocked bool, accounts ...chat.EntityID) error {
 	for done := false; !done; {
 		list, err := d.stored(ctx)
@@ -96,6 +96,9 @@ func (d *Pairing) SetBlocked(ctx context.Context, by chat.EntityID, blocked bool
 	}
 	for _, id := range accounts {
 		d.Log.Info(map[bool]string{true: "a user was blocked", false: "a user was unblocked"}[blocked], "account", d.hash(ctx, id), "by", d.hash(ctx, by))
+	}
+	if blocked && d.Stop != nil {
+		return d.Stop(ctx, accounts...)
 	}
 	return nil
 }
@@ -164,6 +167,9 @@ func (d *Pairing) Block(ctx context.Context, r BlockRequest, accounts []chat.Ent
 		return "", err
 	}
 	shown := strings.Replace(string(r.User.ID), "/", ":", 1)
+	if d.Audit != nil {
+		d.Audit(ctx, r.By.Author, string(r.Name), string(r.User.ID))
+	}
 	switch {
 	case blocks:
 		return fmt.Sprintf(blockedLine, r.User.Label(), shown), nil

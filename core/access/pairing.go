@@ -57,6 +57,9 @@ type Pairing struct {
 	Log    *slog.Logger
 	// Pseudonym returns the name of an account for the log; nil: the log has none.
 	Pseudonym func(ctx context.Context, user chat.EntityID) (string, error)
+	// Stop ends the answers in progress to accounts that are blocked; nil: they end by themselves.
+	Stop  func(ctx context.Context, accounts ...chat.EntityID) error
+	Audit func(ctx context.Context, by chat.EntityID, what, about string) // records a decision in a chat; can be nil
 
 	tries  tries
 	blocks atomic.Pointer[blockList] // the last one that was read

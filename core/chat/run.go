@@ -156,6 +156,19 @@ type Wait struct {
 	Lasting      bool      // later messages leave it waiting; otherwise they can supersede it
 }
 
+// State describes the outcome of r in words, or its state before that.
+func (r Run) State() string {
+	switch {
+	case r.Outcome.Failure != "":
+		return string(r.Outcome.Status) + ": " + string(r.Outcome.Failure)
+	case r.Outcome.Done():
+		return string(r.Outcome.Status)
+	case r.Parked:
+		return "waits for a person"
+	}
+	return map[bool]string{true: "running", false: "waiting"}[r.Held]
+}
+
 // Verdict is a run's outcome and final text, decided before any of it is shown, so that a replica that adopts the run
 // reports the same outcome.
 type Verdict struct {

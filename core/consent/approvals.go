@@ -53,6 +53,7 @@ type Approvals struct {
 	Store   storage.Approvals
 	Owners  Owners
 	Runs    Runs
+	Audit   func(ctx context.Context, by chat.EntityID, what, about string) // records a decision in a chat; can be nil
 	// Tell sends a notice, which can hold a question.
 	Tell func(ctx context.Context, n chat.Notice) error
 	// Amend changes the text of the notice with key in room to the result of add, if there is such a notice and add returns true. below reports

@@ -60,6 +60,9 @@ func (ap *Approvals) recordChoice(ctx context.Context, s action.TurnContext, r c
 			return err
 		}
 	}
+	if ap.Audit != nil {
+		ap.Audit(ctx, q.By, string(to), r.Tool)
+	}
 	return ap.decide(ctx, r, to, by)
 }
 
@@ -207,6 +210,9 @@ func (ap *Approvals) Chosen(ctx context.Context, q chat.Question) (string, error
 	// A decision that can't be made any more: it is the same one repeated, or another was faster.
 	case err != nil && (now.By != q.By || now.Decision != to && (to != chat.Approved || now.Decision != chat.Used)):
 		return overLine, nil
+	}
+	if err == nil && q.Run != "" && ap.Audit != nil { // not by the operator's page, which records its forms
+		ap.Audit(ctx, q.By, string(to), now.Tool)
 	}
 	if err := ap.Runs.Continue(ctx, now.Run, now.Room); err != nil {
 		return "", err

@@ -2,8 +2,10 @@ package intake
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"parley/core/answer"
 	"parley/core/chat"
@@ -13,6 +15,7 @@ import (
 
 // StopStore contains the store methods of [Stopper].
 type StopStore interface {
+	RunsSince(ctx context.Context, since time.Time, state chat.RunState, limit int) ([]chat.Run, error)
 	Finish(ctx context.Context, id chat.RunID, epoch chat.Epoch, o answer.Outcome, out chat.Memory) error
 	OpenQuestions(ctx context.Context, room chat.RoomID) ([]chat.Question, error)
 	OpenRuns(ctx context.Context, room chat.RoomID) ([]chat.Run, error)
@@ -57,6 +60,25 @@ func (s *Stopper) Stop(ctx context.Context, room chat.RoomID, upTo chat.Response
 		}
 	}
 	return nil
+}
+
+// StopOf ends the answers in progress to accounts, on all replicas, among the newest open runs. A group's answers to others continue. It
+// fails with the error of the store or the tracker.
+func (s *Stopper) StopOf(ctx context.Context, accounts ...chat.EntityID) error {
+	open, err := s.Store.RunsSince(ctx, time.Time{}, chat.OpenRuns, 10_000)
+	for _, r := range open {
+		switch {
+		case !slices.Contains(accounts, r.Author):
+		case r.RoomKind.Private():
+			err = errors.Join(err, s.Stop(ctx, r.Room, r.Response))
+		case r.Held:
+			err = errors.Join(err, s.Claims.Stop(ctx, r.Claim(), r.Turn()))
+		default:
+			_, ended := s.Parked.End(ctx, r.ID, r.Room, answer.Stopped)
+			err = errors.Join(err, ended)
+		}
+	}
+	return err
 }
 
 // stopHere ends the turns of room that this process executes, without the store or the tracker.

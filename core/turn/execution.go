@@ -261,7 +261,7 @@ func (x *execution) park(hide context.CancelCauseFunc, shown <-chan error) error
 // finish ends the run and stores its answer in one transaction, then ends the answer for its readers. It closes the
 // question of the run before that: a finished run can't do it any more. It fails with the error of the store.
 func (x *execution) finish(v chat.Verdict) error {
-	v.Outcome.Edits, v.Outcome.Holds = x.journal.changes()
+	v.Outcome.Edits, v.Outcome.Holds = x.journal.edits, x.journal.refused // nothing is shown any more
 	out := x.ending.answerMemory(v)
 	quota.WaitSettled(x.at.life) // the next run of the room finds the settled usage of this one
 	if err := x.asking.withdraw(v.Outcome); err != nil {
@@ -307,15 +307,12 @@ func (x *execution) log(v chat.Verdict) {
 		attrs = append(attrs, slog.String("failure", string(o.Failure)))
 	}
 	if u := o.Usage; u != nil {
-		attrs = append(attrs, slog.String("model", u.Provider+"/"+u.Model), slog.Int("calls", u.Calls), slog.Int("input", u.Prompt), slog.Int("output", u.Completion))
+		attrs = append(attrs, slog.String("model", u.Provider+"/"+u.Model), slog.Int("calls", u.Calls), slog.Int("input", u.Prompt), slog.Int("output", u.Completion), slog.Int("edits", o.Edits))
 	}
 	if cost := quota.CostOf(x.at.life); cost > 0 {
 		attrs = append(attrs, slog.String("cost", cost.String()))
 	}
 	tools := slices.DeleteFunc(slices.Clone(v.Actions), func(name string) bool { return name == "REPLY" || name == "IGNORE" })
-	if o.Edits > 0 {
-		attrs = append(attrs, slog.Int("edits", o.Edits))
-	}
 	if len(tools) > 0 {
 		attrs = append(attrs, slog.String("tools", strings.Join(tools, ",")))
 	}

@@ -244,13 +244,6 @@ func (j *journal) isNoted(s chat.Shown, held int) bool {
 	return noted
 }
 
-// changes returns the number of changes of the answer's messages so far, and of refusals by the platform's rate limits.
-func (j *journal) changes() (edits, holds int) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.edits, j.refused
-}
-
 // Settle returns the reason why the turn no longer has the room, or nil. An unreachable tracker is no reason.
 func (j *journal) Settle() error { return j.Claims.Settle(j.at.life, &j.at.run) }
 

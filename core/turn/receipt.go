@@ -94,27 +94,18 @@ func (r *Receipt) describe(used []quota.Total) {
 
 // stage describes the end of a call.
 func stage(c answer.PastCall) string {
-	took := c.Took.Round(time.Millisecond)
 	switch {
-	case c.Success && took == 0:
-		return "done"
-	case c.Success:
-		return fmt.Sprintf("done in %v", took)
 	case c.Took > 0:
-		return fmt.Sprintf("failed after %v", took)
+		return fmt.Sprintf("%s after %v", map[bool]string{true: "done", false: "failed"}[c.Success], c.Took.Round(time.Millisecond))
+	case c.Success:
+		return "done"
 	}
 	return "not made"
 }
 
-// Outcome names the end of the answer, and the kind of its failure if there was one.
-func (r Receipt) Outcome() string {
-	o := r.Run.Outcome
-	return strings.TrimSuffix(cmp.Or(string(o.Status), "not ended")+", "+string(o.Failure), ", ")
-}
-
 // String writes the receipt as Markdown.
 func (r Receipt) String() string {
-	lines := []string{fmt.Sprintf("Answer `%s`: %s", r.Run.ID, r.Outcome())}
+	lines := []string{fmt.Sprintf("Answer `%s`: %s", r.Run.ID, r.Run.State())}
 	for _, f := range r.Facts {
 		lines = append(lines, "- "+f.Name+": "+f.Value)
 	}

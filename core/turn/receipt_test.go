@@ -65,19 +65,19 @@ func TestReceipt(t *testing.T) {
 		store receipts
 		want  string
 	}{
-		"of an answer with everything": {full, "Answer `fake/1#2`: failed, provider_issue\n" +
+		"of an answer with everything": {full, "Answer `fake/1#2`: failed: provider_issue\n" +
 			"- Asked: 2026-03-04 05:06:07 UTC by `fake/7`; messages: 2\n" +
 			"- First message: after 1.2s\n" +
 			"- Last word: after 9s\n" +
 			"- Context: TIME, RECALLED\n" +
 			"- Model: openai/m; calls: 4; rounds: 3; failovers: 1; tokens: 900 in, 80 out\n" +
-			"- Tool: `LIST`, done in 310ms\n" +
+			"- Tool: `LIST`, done after 310ms\n" +
 			"- Tool: `ORDER`, failed after 2s\n" +
 			"- Tool: `WIPE`, not made\n" +
 			"- Tool: `OLD`, done\n" +
 			"- Approval: `ORDER`, approved\n" +
 			"- Messages: 2; edits: 9; holds: 2; attempts: 2; crashes: 1"},
-		"of one that has not ended": {receipts{run: run}, "Answer `fake/1#2`: not ended\n" +
+		"of one that has not ended": {receipts{run: run}, "Answer `fake/1#2`: waiting\n" +
 			"- Asked: 2026-03-04 05:06:07 UTC by `fake/7`; messages: 2\n" +
 			"- Messages: 0; edits: 0; holds: 0; attempts: 2; crashes: 1"},
 	} {

@@ -44,7 +44,7 @@ func (a *Admin) live(v *visit) (shown view) {
 // liveRun describes a run with its text so far.
 func (a *Admin) liveRun(v *visit, r chat.Run, written string) liveRun {
 	question, author := a.question(v, r)
-	return liveRun{string(r.ID), a.roomName(v, r.Room), author, a.clock(r.Opened), outcome(r), question, tail(written)}
+	return liveRun{string(r.ID), a.roomName(v, r.Room), author, a.clock(r.Opened), r.State(), question, tail(written)}
 }
 
 // tail returns the end of a text.

@@ -153,7 +153,7 @@ func (a *Admin) runs(v *visit) view {
 
 func (a *Admin) addRun(v *visit, t *table, r chat.Run) {
 	question, author := a.question(v, r)
-	t.add(a.clock(r.Opened), a.roomName(v, r.Room), author, question, outcome(r)).link(0, "/run", string(r.ID)).link(1, "/room", string(r.Room))
+	t.add(a.clock(r.Opened), a.roomName(v, r.Room), author, question, r.State()).link(0, "/run", string(r.ID)).link(1, "/room", string(r.Room))
 }
 
 // question returns the beginning of the newest message that a run answers, "" if it was deleted, and its author.
@@ -163,19 +163,6 @@ func (a *Admin) question(v *visit, r chat.Run) (question, author string) {
 	}
 	m := check(a.Store.Memory(v.Context(), r.Inputs[len(r.Inputs)-1]))(v)
 	return text.Brief(text.Visible(m.Text), maxExcerpt), cmp.Or(m.Name, shortID(string(r.Author)))
-}
-
-// outcome describes the state of a run.
-func outcome(r chat.Run) string {
-	switch {
-	case r.Outcome.Failure != "":
-		return fmt.Sprintf("%s: %s", r.Outcome.Status, r.Outcome.Failure)
-	case r.Outcome.Done():
-		return string(r.Outcome.Status)
-	case r.Parked:
-		return "waits for a person"
-	}
-	return map[bool]string{true: "running", false: "waiting"}[r.Held]
 }
 
 // clock returns a time for readers.

@@ -14,7 +14,7 @@ func (a *Admin) run(v *visit) view {
 	r := check(turn.ReceiptOf(v.Context(), a.Store, chat.RunID(v.URL.Query().Get("id"))))(v)
 	facts := table{Title: "Run", Columns: []string{"What", "Value"}}
 	facts.add("Room", a.roomName(v, r.Run.Room))
-	facts.add("Outcome", r.Outcome())
+	facts.add("Outcome", r.Run.State())
 	for _, id := range r.Run.Inputs {
 		m := check(a.Store.Memory(v.Context(), id))(v)
 		facts.add("Question of "+cmp.Or(m.Name, shortID(string(m.Author))), text.Visible(m.PromptText()))

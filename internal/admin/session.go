@@ -216,10 +216,15 @@ type entry struct {
 	Who, From, What, About string
 }
 
-// record adds an entry to the audit log, which keeps the newest. It fails with the error of the store.
+// record adds an entry to the audit log. It fails with the error of the store.
 func (a *Admin) record(r *http.Request, who, what, about string) error {
-	err := login.Change(r.Context(), a.Memo, auditName, func(all *[]entry) error {
-		*all = append(*all, entry{time.Now(), who, r.RemoteAddr, what, text.OneLine(shortID(about), maxAbout)})
+	return Record(r.Context(), a.Memo, who, r.RemoteAddr, what, about)
+}
+
+// Record adds an entry to the audit log, which keeps the newest. It fails with the error of the store.
+func Record(ctx context.Context, store login.Store, who, from, what, about string) error {
+	err := login.Change(ctx, store, auditName, func(all *[]entry) error {
+		*all = append(*all, entry{time.Now(), who, from, what, text.OneLine(shortID(about), maxAbout)})
 		*all = (*all)[max(0, len(*all)-mostEntries):]
 		return nil
 	})

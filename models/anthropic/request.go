@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -69,10 +70,7 @@ func (m *Model) resumes(messages []llm.Message) bool {
 
 // think sets the amount of thinking, and the limit on tokens, which includes thinking.
 func (m *Model) think(r *request, limit int, resumes bool) {
-	given, budget := m.config.ThinkingBudget, 0
-	if own := m.options.ThinkingBudget; own != nil { // the setting of a single model takes precedence, also if it is none
-		given = own
-	}
+	given, budget := cmp.Or(m.options.ThinkingBudget, m.config.ThinkingBudget), 0 // that of the model takes precedence, also if it is none
 	if given != nil {
 		budget = *given
 	}
