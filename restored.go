@@ -13,6 +13,7 @@ import (
 	"parley/connectors/web/login"
 	"parley/core/action"
 	"parley/internal/local"
+	"parley/internal/rest"
 	"parley/plugins/tasks"
 )
 
@@ -76,9 +77,8 @@ func (h restoredHold) wrap(plugins []action.Plugin) []action.Plugin {
 
 // wait returns true once nothing is held, or false when ctx ends before.
 func (h restoredHold) wait(ctx context.Context, plugin string) bool {
-	tick := time.NewTicker(confirmEvery)
-	defer tick.Stop()
-	for told := false; ; {
+	told := false
+	for range rest.Every(ctx, confirmEvery) {
 		since, err := h.memo.Kept(ctx, stores.RestoredNote)
 		if err == nil && since == "" {
 			return true
@@ -92,10 +92,6 @@ func (h restoredHold) wait(ctx context.Context, plugin string) bool {
 		if err != nil && ctx.Err() == nil {
 			h.log.Error("can't find out or report whether the restore was confirmed; it will be retried", "err", err)
 		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return false
-		}
 	}
+	return false
 }

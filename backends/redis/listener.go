@@ -126,18 +126,12 @@ func (l *listener) tend(ctx context.Context, s *session, up func()) error {
 	}
 	up()
 	l.tracker.checkSoon() // catch up on announcements that were missed while disconnected
-	tick := time.NewTicker(quietFor)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			if err := s.roundTrip(ctx); err != nil {
-				return err
-			}
-		case <-ctx.Done():
-			return nil
+	for rest.For(ctx, quietFor) == nil {
+		if err := s.roundTrip(ctx); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // adopt subscribes s to all rooms that have readers, and makes it the session that new readers use. Both happen under

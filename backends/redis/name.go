@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"parley/internal/rest"
+
 	goredis "github.com/redis/go-redis/v9"
 )
 
@@ -93,15 +95,8 @@ func (b *Backend) keepName(ctx context.Context) {
 	if b.name == nil {
 		return
 	}
-	tick := time.NewTicker(nameEvery)
-	defer tick.Stop()
 	taken := false
-	for {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
+	for rest.For(ctx, nameEvery) == nil {
 		if err := b.name.take(ctx); errors.Is(err, ErrNameTaken) != taken {
 			taken = !taken
 			if taken {

@@ -7,6 +7,7 @@ import (
 
 	"parley"
 	"parley/backends"
+	"parley/config"
 )
 
 // backupCmd copies the store.
@@ -15,11 +16,7 @@ type backupCmd struct {
 }
 
 // Run writes the backup, whether or not a gateway runs. It needs no help of a running gateway: see [backends.Backup].
-func (b *backupCmd) Run(ctx context.Context, c *cli) error {
-	cfg, _, err := c.load()
-	if err != nil {
-		return err
-	}
+func (b *backupCmd) Run(ctx context.Context, cfg config.Config) error {
 	if b.File == "" {
 		return errors.New("no file given; name a new one for the copy: gateway backup FILE")
 	}
@@ -42,11 +39,7 @@ type restoreCmd struct {
 }
 
 // Run restores, or confirms an earlier restore.
-func (r *restoreCmd) Run(ctx context.Context, c *cli) error {
-	cfg, _, err := c.load()
-	if err != nil {
-		return err
-	}
+func (r *restoreCmd) Run(ctx context.Context, cfg config.Config) error {
 	if r.Confirm {
 		held, err := parley.ConfirmRestore(ctx, cfg)
 		if err == nil && !held {

@@ -11,9 +11,9 @@ import (
 	"io/fs"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
+	"parley/config"
 	"parley/core/chat"
 	"parley/internal/local"
 )
@@ -26,11 +26,7 @@ type exportCmd struct {
 }
 
 // Run asks the running gateway of the configuration, or else opens its store.
-func (e *exportCmd) Run(ctx context.Context, c *cli) error {
-	cfg, _, err := c.load()
-	if err != nil {
-		return err
-	}
+func (e *exportCmd) Run(ctx context.Context, cfg config.Config) error {
 	rooms, err := local.Rooms(ctx, cfg)
 	if err != nil {
 		return err
@@ -57,7 +53,7 @@ func listRooms(rooms []chat.ListedRoom) error {
 		fmt.Println("No room has messages.")
 		return nil
 	}
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	w := table(os.Stdout)
 	fmt.Fprintln(w, "ROOM\tNAME\tLAST MESSAGE\tBY\tACCOUNT")
 	for _, r := range rooms {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", shown(string(r.ID)), shown(r.Name), r.At.Local().Format(time.DateTime), shown(r.AuthorName), shown(account(string(r.Author))))

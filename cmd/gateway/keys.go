@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
+	"parley/config"
 	"parley/connectors/web/identity"
 	"parley/core/chat"
 	"parley/internal/local"
@@ -22,9 +22,8 @@ type keysCmd struct {
 }
 
 // keys returns the keys of the running gateway of the configuration, or else those in its store.
-func (c *cli) keys() (identity.Keys, error) {
-	cfg, _, err := c.load()
-	return identity.Keys{Store: local.State{Config: cfg, Create: true}}, err
+func keys(cfg config.Config) (identity.Keys, error) {
+	return identity.Keys{Store: local.State{Config: cfg, Create: true}}, nil
 }
 
 type createKeyCmd struct {
@@ -40,7 +39,7 @@ const (
 )
 
 // Run prints the key.
-func (k *createKeyCmd) Run(ctx context.Context, c *cli) error {
+func (k *createKeyCmd) Run(ctx context.Context, keys identity.Keys) error {
 	switch {
 	case k.Days < 1 || k.Days > maxKeyDays:
 		return fmt.Errorf("--days is not between 1 and %d", maxKeyDays)
@@ -48,10 +47,6 @@ func (k *createKeyCmd) Run(ctx context.Context, c *cli) error {
 		return errors.New("--per-minute is negative")
 	case k.Name == "" || len(k.Name) > maxKeyName:
 		return fmt.Errorf("the name has not 1 to %d bytes", maxKeyName)
-	}
-	keys, err := c.keys()
-	if err != nil {
-		return err
 	}
 	text, made, err := keys.Create(ctx, identity.Key{Name: k.Name, Scopes: k.Scope, PerMinute: k.PerMinute, Ends: time.Now().AddDate(0, 0, k.Days)})
 	if errors.Is(err, chat.ErrTooMany) {
@@ -68,11 +63,7 @@ func (k *createKeyCmd) Run(ctx context.Context, c *cli) error {
 type listKeysCmd struct{}
 
 // Run prints the keys without their texts.
-func (*listKeysCmd) Run(ctx context.Context, c *cli) error {
-	keys, err := c.keys()
-	if err != nil {
-		return err
-	}
+func (*listKeysCmd) Run(ctx context.Context, keys identity.Keys) error {
 	all, err := keys.List(ctx)
 	if err != nil {
 		return err
@@ -81,7 +72,7 @@ func (*listKeysCmd) Run(ctx context.Context, c *cli) error {
 		fmt.Println("There are no API keys.")
 		return nil
 	}
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	w := table(os.Stdout)
 	fmt.Fprintln(w, "ID\tNAME\tSCOPES\tSINCE\tENDS")
 	for _, k := range all {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", k.ID, shown(k.Name), strings.Join(k.Scopes, ","), k.Since.Format(time.DateOnly), k.Ends.Format(time.DateOnly))
@@ -94,11 +85,7 @@ type revokeKeyCmd struct {
 }
 
 // Run deletes the key.
-func (k *revokeKeyCmd) Run(ctx context.Context, c *cli) error {
-	keys, err := c.keys()
-	if err != nil {
-		return err
-	}
+func (k *revokeKeyCmd) Run(ctx context.Context, keys identity.Keys) error {
 	if err := keys.Revoke(ctx, k.ID); errors.Is(err, chat.ErrNotFound) {
 		return fmt.Errorf("there is no key %s; gateway keys list shows them", shown(k.ID))
 	} else if err != nil {

@@ -1,7 +1,7 @@
 // Command gateway runs Parley: a gateway between chat platforms and one AI agent.
 //
 // Each subcommand is a struct with its flags and a method Run, which the parser calls with a context that ends at the
-// first interrupt, and with cli, which loads the configuration. Results go to standard output; logs, notices and errors
+// first interrupt, and with the configuration, or with cli, which loads it. Results go to standard output; logs, notices and errors
 // to standard error. Commands that read or change the store ask a running gateway of the same configuration to do it,
 // because its store can have only one opener; see package local.
 package main
@@ -102,6 +102,12 @@ func (c *cli) load() (config.Config, string, error) {
 	return cfg, defaultFile, err
 }
 
+// configured is load without the origin, for most commands.
+func (c *cli) configured() (config.Config, error) {
+	cfg, _, err := c.load()
+	return cfg, err
+}
+
 // handedOver returns the copy of a file that a reload of the service made, or else the one of systemd's LoadCredential= from the
 // start, or else path. A service under a user of its own can't read the files of root.
 func handedOver(path string) string {
@@ -133,6 +139,9 @@ func main() {
 	ctx, stop := interruptible(c.hangups)
 	defer stop()
 	k.BindTo(ctx, (*context.Context)(nil))
+	if err := errors.Join(k.BindToProvider(c.configured), k.BindToProvider(keys)); err != nil {
+		panic(err) // they are no providers
+	}
 	if err := k.Run(&c); err != nil {
 		fmt.Fprintln(os.Stderr, "gateway: "+err.Error())
 		stop()

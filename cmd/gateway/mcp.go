@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"parley"
+	"parley/config"
 )
 
 // mcpCmd manages MCP servers.
@@ -29,19 +30,14 @@ If the browser runs on another machine, it ends on a page that can't be loaded. 
 `
 
 // Run waits until the browser is redirected here, or its address is pasted.
-func (l *mcpLoginCmd) Run(ctx context.Context, c *cli) error {
-	cfg, _, err := c.load()
-	if err != nil {
-		return err
-	}
+func (l *mcpLoginCmd) Run(ctx context.Context, cfg config.Config) error {
 	pasted := make(chan string)
 	go func() { // ends with the process, as reading from a terminal can't be canceled
 		if line, err := bufio.NewReader(os.Stdin).ReadString('\n'); err == nil {
 			pasted <- line
 		}
 	}()
-	err = parley.LoginMCP(ctx, cfg, l.Name, func(address string) { fmt.Printf(loginText, address) }, pasted)
-	if err != nil {
+	if err := parley.LoginMCP(ctx, cfg, l.Name, func(address string) { fmt.Printf(loginText, address) }, pasted); err != nil {
 		return err
 	}
 	fmt.Printf("The gateway is logged in to %s.\n", l.Name)

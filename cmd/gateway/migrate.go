@@ -15,11 +15,7 @@ type migrateCmd struct {
 
 // Run updates the tables of the configured store, as the next start would. With a destination it copies the store there
 // instead.
-func (m *migrateCmd) Run(ctx context.Context, c *cli) error {
-	cfg, _, err := c.load()
-	if err != nil {
-		return err
-	}
+func (m *migrateCmd) Run(ctx context.Context, cfg config.Config) error {
 	if m.To == "" {
 		if err := backends.Migrate(ctx, cfg.Store.Reveal()); err != nil {
 			return err
@@ -27,7 +23,7 @@ func (m *migrateCmd) Run(ctx context.Context, c *cli) error {
 		fmt.Printf("%s is up to date.\n", cfg.Store)
 		return nil
 	}
-	err = backends.Move(ctx, cfg.Store.Reveal(), m.To, func(table string, rows int) {
+	err := backends.Move(ctx, cfg.Store.Reveal(), m.To, func(table string, rows int) {
 		fmt.Printf("%8d  %s\n", rows, table)
 	})
 	if _, used := backends.InUse(err); used {

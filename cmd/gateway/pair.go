@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"parley/config"
 	"parley/core/chat"
@@ -20,11 +19,7 @@ type pairCmd struct {
 }
 
 // Run asks the running gateway of the configuration, or else opens its store.
-func (p *pairCmd) Run(ctx context.Context, c *cli) error {
-	cfg, _, err := c.load()
-	if err != nil {
-		return err
-	}
+func (p *pairCmd) Run(ctx context.Context, cfg config.Config) error {
 	switch {
 	case p.Web:
 		return pairBrowser(ctx, cfg)
@@ -89,9 +84,8 @@ func pairBrowser(ctx context.Context, cfg config.Config) error {
 // named formats a user in the form that --remove takes. Names are chosen by strangers, so only printable characters
 // reach the terminal: others could move its cursor and forge lines.
 func named(p chat.Person) string {
-	account := strings.Replace(string(p.ID), "/", ":", 1)
 	if p.Name == "" {
-		return account
+		return account(string(p.ID))
 	}
-	return fmt.Sprintf("%s (%s)", account, strings.Trim(fmt.Sprintf("%q", p.Name), `"`))
+	return fmt.Sprintf("%s (%s)", account(string(p.ID)), shown(p.Name))
 }

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
+	"parley/config"
 	"parley/internal/local"
 )
 
@@ -20,11 +20,7 @@ type runsCmd struct {
 type listRunsCmd struct{}
 
 // Run asks the running gateway of the configuration, or else opens its store.
-func (*listRunsCmd) Run(ctx context.Context, c *cli) error {
-	cfg, _, err := c.load()
-	if err != nil {
-		return err
-	}
+func (*listRunsCmd) Run(ctx context.Context, cfg config.Config) error {
 	runs, err := local.ListSetAside(ctx, cfg)
 	if err != nil {
 		return err
@@ -33,7 +29,7 @@ func (*listRunsCmd) Run(ctx context.Context, c *cli) error {
 		fmt.Println("Nothing is set aside.")
 		return nil
 	}
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	w := table(os.Stdout)
 	fmt.Fprintln(w, "RUN\tASKED\tCRASHES\tATTEMPTS\tQUESTION")
 	for _, r := range runs {
 		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\n", shown(string(r.Run)), r.Opened.Format(time.DateTime), r.Deaths, r.Attempts, shown(r.Question))
@@ -46,11 +42,7 @@ type retryRunCmd struct {
 }
 
 // Run allows another attempt at a run; see [storage.Retries].
-func (r *retryRunCmd) Run(ctx context.Context, c *cli) error {
-	cfg, _, err := c.load()
-	if err != nil {
-		return err
-	}
+func (r *retryRunCmd) Run(ctx context.Context, cfg config.Config) error {
 	if err := local.RetryRun(ctx, cfg, r.ID); err != nil {
 		return err
 	}
@@ -64,11 +56,7 @@ type showCmd struct {
 }
 
 // Run prints what the running gateway, or else its store, knows about the run.
-func (s *showCmd) Run(ctx context.Context, c *cli) error {
-	cfg, _, err := c.load()
-	if err != nil {
-		return err
-	}
+func (s *showCmd) Run(ctx context.Context, cfg config.Config) error {
 	receipt, err := local.Receipt(ctx, cfg, s.ID)
 	if err == nil {
 		fmt.Println(receipt)

@@ -15,6 +15,7 @@ import (
 
 	"parley"
 	"parley/backends"
+	"parley/config"
 	"parley/internal/local"
 )
 
@@ -56,11 +57,7 @@ type leaseLine struct {
 
 // Run prints the report. It returns an error if the store can't be read. Without Redis answers continue, so that is
 // only part of the report.
-func (s *statusCmd) Run(ctx context.Context, c *cli) error {
-	cfg, _, err := c.load()
-	if err != nil {
-		return err
-	}
+func (s *statusCmd) Run(ctx context.Context, cfg config.Config) error {
 	shared := parley.CheckShared(ctx, cfg, parley.Env{Log: logger(cfg.Log)})
 	found, err := local.ReadStatus(ctx, cfg)
 	if backends.Missing(err) && !s.JSON {
@@ -101,9 +98,12 @@ func reportOf(s local.Status) statusReport {
 
 func seconds(d time.Duration) float64 { return d.Round(time.Millisecond).Seconds() }
 
+// table returns a writer of rows, whose columns tabs separate. It must be flushed.
+func table(to io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(to, 0, 0, 2, ' ', 0) }
+
 // print writes the report as text.
 func (r statusReport) print(to io.Writer) error {
-	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	w := table(to)
 	for _, s := range []struct {
 		name string
 		service

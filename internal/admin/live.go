@@ -11,6 +11,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/text"
+	"parley/internal/rest"
 )
 
 const (
@@ -79,10 +80,10 @@ func (a *Admin) events(rw http.ResponseWriter, v *visit) {
 	rw.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	rw.Header().Set("X-Accel-Buffering", "no")
 	f := follower{Admin: a, watched: map[chat.RunID]*answer.Answer{}}
-	tick := time.NewTicker(frameEvery)
-	defer tick.Stop()
-	for n := 0; ; n++ {
+	n := 0
+	for range rest.Every(v.Context(), frameEvery) {
 		part, err := f.next(v, n)
+		n++
 		if err == nil && part != "" {
 			if _, err = rw.Write([]byte(part)); err == nil {
 				err = http.NewResponseController(rw).Flush()
@@ -90,11 +91,6 @@ func (a *Admin) events(rw http.ResponseWriter, v *visit) {
 		}
 		if err != nil {
 			return // the browser connects again
-		}
-		select {
-		case <-tick.C:
-		case <-v.Context().Done():
-			return
 		}
 	}
 }

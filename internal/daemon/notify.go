@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"parley/internal/rest"
 	"strconv"
 	"time"
 )
@@ -62,20 +63,13 @@ func (n Notifier) Watch(ctx context.Context, alive func(context.Context) error, 
 	if n.socket == "" || n.every == 0 {
 		return
 	}
-	tick := time.NewTicker(n.every / 2)
-	defer tick.Stop()
-	for {
+	for range rest.Every(ctx, n.every/2) {
 		err := within(ctx, n.every/4, alive)
 		if err == nil {
 			err = n.send("WATCHDOG=1")
 		}
 		if err != nil && ctx.Err() == nil {
 			failed(err)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
 		}
 	}
 }

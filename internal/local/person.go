@@ -81,23 +81,26 @@ func (p *Person) Close() error { return p.close() }
 
 // Export calls each with everything that is stored about the person, page by page, and stops at its first error.
 func (p *Person) Export(ctx context.Context, each func(chat.PersonalPage) error) error {
-	for after := ""; ; {
+	return exportPages(each, func(after string) (chat.PersonalPage, error) {
 		reply, err := p.step(ctx, personRequest{Account: p.account, After: after})
-		if err != nil {
+		return reply.Page, err
+	})
+}
+
+// exportPages calls each with the pages that page returns, one after the other.
+func exportPages(each func(chat.PersonalPage) error, page func(after string) (chat.PersonalPage, error)) error {
+	for after := ""; ; {
+		is, err := page(after)
+		if err == nil && len(is.Records) > 0 {
+			err = each(is)
+		}
+		if err != nil || is.Next == "" {
 			return err
 		}
-		if len(reply.Page.Records) > 0 {
-			if err := each(reply.Page); err != nil {
-				return err
-			}
-		}
-		if reply.Page.Next == "" {
-			return nil
-		}
-		if reply.Page.Next == after {
+		if is.Next == after {
 			return errors.New("the export does not continue")
 		}
-		after = reply.Page.Next
+		after = is.Next
 	}
 }
 

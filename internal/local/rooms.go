@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"errors"
 
 	"parley/config"
 	"parley/core/chat"
@@ -37,17 +36,7 @@ func Rooms(ctx context.Context, cfg config.Config) ([]chat.ListedRoom, error) {
 
 // ExportRoom calls each with all stored data of a room, page by page, and stops at its first error.
 func ExportRoom(ctx context.Context, cfg config.Config, room chat.RoomID, each func(chat.PersonalPage) error) error {
-	for after := ""; ; {
-		page, err := roomRecords.run(ctx, cfg, roomRequest{Room: room, After: after})
-		if err == nil && len(page.Records) > 0 {
-			err = each(page)
-		}
-		if err == nil && page.Next == after && after != "" {
-			err = errors.New("the export does not continue")
-		}
-		if err != nil || page.Next == "" {
-			return err
-		}
-		after = page.Next
-	}
+	return exportPages(each, func(after string) (chat.PersonalPage, error) {
+		return roomRecords.run(ctx, cfg, roomRequest{Room: room, After: after})
+	})
 }

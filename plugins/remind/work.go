@@ -8,6 +8,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/rest"
 )
 
 const (
@@ -18,16 +19,9 @@ const (
 
 // work sends reminders when they are due, until ctx is done.
 func (p *plugin) work(ctx context.Context) {
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
-	for {
+	for range rest.Every(ctx, lookEvery) {
 		if err := p.sendDue(ctx); err != nil && ctx.Err() == nil {
 			p.Log.Error("reminders that are due can't be sent; it will be retried", "err", err)
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/core/chat"
+	"parley/internal/rest"
 )
 
 const (
@@ -39,16 +40,9 @@ type keeper struct {
 
 // work starts due tasks, until ctx is done.
 func (k *keeper) work(ctx context.Context) {
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
-	for {
+	for range rest.Every(ctx, lookEvery) {
 		if err := k.startDue(ctx, time.Now()); err != nil && ctx.Err() == nil {
 			k.Log.Error("a schedule can't be kept; it will be retried", "schedule", k.Name, "err", err)
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
 		}
 	}
 }
