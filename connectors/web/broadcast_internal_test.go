@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"parley/connectors/web/aisdk"
+	"parley/connectors/web/deepchat"
 	"parley/connectors/web/dialect"
 	"parley/core/answer"
 )
@@ -25,6 +26,15 @@ type counting struct {
 func (c counting) Encode(b []byte, s dialect.State) []byte {
 	c.times.Add(1)
 	return c.Encoder.Encode(b, s)
+}
+
+// Two readers of an answer in deep-chat share a stream, one who has a part of it already does not.
+func TestDeepChatIsEncodedOnce(t *testing.T) {
+	var bs broadcasts
+	first := bs.join("r", &listening{encoder: &deepchat.Encoder{}})
+	if bs.join("r", &listening{encoder: &deepchat.Encoder{}}) != first || bs.join("r", &listening{encoder: &deepchat.Encoder{}, skips: true}) == first {
+		t.Error("the wrong readers share a stream")
+	}
 }
 
 // A thousand readers of one answer, some of which come later or leave, encode each state once, and all read the same. When all have left,

@@ -30,6 +30,9 @@ type Error struct {
 	Error string `json:"error"`
 }
 
+// Key is the same for encoders whose events are the same: all that begin an answer.
+func (*Encoder) Key() string { return "deepchat" }
+
 // Begin implements [dialect.Encoder]. The component shows that it waits by itself.
 func (*Encoder) Begin(b []byte) []byte { return b }
 
