@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/core/llm"
+	"parley/internal/trace"
 	"parley/models"
 	"parley/models/wire"
 )
@@ -407,5 +408,30 @@ func TestAgentIsAskedAgainOnlyIfItHasNotBegun(t *testing.T) {
 				t.Errorf("%v; want a failure with Retry %v", err, c.again)
 			}
 		})
+	}
+}
+
+// An agent takes part in the trace of the message; without one it gets no header.
+func TestTraceparent(t *testing.T) {
+	var got []string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = r.Header.Values("Traceparent")
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, events(started, spoke, finished))
+	}))
+	t.Cleanup(s.Close)
+	ask := func(ctx context.Context) {
+		if _, err := told(ctx, opened(t, s.URL), llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "Hi"}}}); err != nil {
+			t.Error(err)
+		}
+	}
+	span := trace.Sampler{Share: 1}.Root("run")
+	ask(trace.With(t.Context(), span))
+	if want := fmt.Sprintf("00-%s-%x-01", span.TraceID(), span.ID); len(got) != 1 || got[0] != want {
+		t.Errorf("the agent is told %q; want %q", got, want)
+	}
+	ask(t.Context())
+	if len(got) > 0 {
+		t.Errorf("without a trace the agent is told %q", got)
 	}
 }
