@@ -24,7 +24,8 @@ type monitoring struct {
 // addTraces creates the traces of the configuration.
 func (g *Gateway) addTraces() {
 	c, s := g.cfg.Traces, g.backends.sampler
-	client := &http.Client{Transport: &http.Transport{DialContext: g.env.Dial, Proxy: http.ProxyFromEnvironment}}
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // headers can have a key, for this collector only
+	client := &http.Client{CheckRedirect: stay, Transport: &http.Transport{DialContext: g.env.Dial, Proxy: http.ProxyFromEnvironment}}
 	g.monitoring.traces = &observe.Traces{
 		Exporter: observe.NewExporter(c.Endpoint, version.Current().Short(), client, g.env.Log), Sampler: s,
 		Agent: g.cfg.Agent.Name, Content: c.Content, Hash: func(r chat.RoomID) string { return web.Hash([]byte(s.Key), string(r)) },

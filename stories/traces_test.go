@@ -49,13 +49,19 @@ type collector struct {
 	spans []collected
 	texts string
 	wrong []string
-	state string // "", "hang" or "refuse"
+	state string // "", "hang", "refuse" or "redirect"
 }
 
 func (c *collector) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if r.URL.Path != "/v1/traces" {
+		c.wrong = append(c.wrong, r.URL.Path)
+	}
 	switch c.state {
+	case "redirect":
+		http.Redirect(rw, r, "/elsewhere", http.StatusTemporaryRedirect)
+		return
 	case "refuse":
 		rw.WriteHeader(http.StatusServiceUnavailable)
 		return
@@ -76,7 +82,7 @@ func (c *collector) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = json.Unmarshal(body, &sent)
 	}
-	if err != nil || r.Method != http.MethodPost || r.URL.Path != "/v1/traces" || r.Header.Get("Content-Type") != "application/json" {
+	if err != nil || r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/json" {
 		c.wrong = append(c.wrong, r.Method+" "+r.URL.Path+" "+string(body))
 	}
 	c.texts += string(body)
@@ -200,7 +206,7 @@ func TestTracedContentAndShare(t *testing.T) {
 	})
 }
 
-// A collector that hangs or refuses delays no answer. Dropped spans are counted, and later ones arrive.
+// A collector that hangs, refuses or redirects delays no answer, and no other address gets its spans. Dropped spans are counted, and later ones arrive.
 func TestTracesOfSlowCollector(t *testing.T) {
 	withCollector(t, nil, func(c *chatHarness, col *collector, _ *toolServer) {
 		ask := func(state string) time.Duration {
@@ -215,7 +221,7 @@ func TestTracesOfSlowCollector(t *testing.T) {
 		}
 		usual := ask("")
 		n := len(col.spans)
-		for _, state := range []string{"hang", "refuse"} {
+		for _, state := range []string{"hang", "refuse", "redirect"} {
 			before, _ := c.scrape()
 			if took := ask(state); took > usual+time.Second {
 				c.Errorf("with a collector that %ss an answer takes %v; want %v", state, took, usual)

@@ -26,6 +26,7 @@ const (
 	mostExported  = 512 // spans of one request
 	exportEvery   = 2 * time.Second
 	exportTimeout = 10 * time.Second
+	stopTimeout   = time.Second // of all requests after the end
 	mostText      = 8 << 10 // bytes of one attribute
 )
 
@@ -134,8 +135,10 @@ func (x *Exporter) span(s, parent trace.Span, name string, kind int, start, end 
 // Dropped returns the number of spans that were not exported.
 func (x *Exporter) Dropped() uint64 { return x.dropped.Load() }
 
-// Run exports until ctx ends, and then the rest of the queue, unless the collector refuses it.
+// Run exports until ctx ends, and then the rest of the queue, unless the collector refuses it or is slow.
 func (x *Exporter) Run(ctx context.Context) {
+	exports, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(stopTimeout, func() { cancel(context.Cause(ctx)) }) })()
 	for failing := false; ctx.Err() == nil; {
 		_ = rest.For(ctx, exportEvery) // the rest of the queue follows in any case
 		for len(x.queue) > 0 {
@@ -143,7 +146,7 @@ func (x *Exporter) Run(ctx context.Context) {
 			for i := range batch {
 				batch[i] = <-x.queue
 			}
-			err := x.export(context.WithoutCancel(ctx), batch)
+			err := x.export(exports, batch)
 			if err != nil {
 				x.dropped.Add(uint64(len(batch)))
 				if !failing {
