@@ -1,8 +1,11 @@
 package stories_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +15,8 @@ import (
 	"parley/connectors/connectortest"
 	"parley/connectors/connectortest/discordworld"
 	"parley/core/chat"
+	"parley/models/modelfake"
+	"parley/sim"
 )
 
 // wantUnknown checks that Eve is not answered, whatever she does, and that nothing of her is stored.
@@ -208,6 +213,48 @@ func TestBlockStopsAnswersAndIsAudited(t *testing.T) {
 		for _, want := range []string{who + "block,", who + "unblock,", who + "approved,"} {
 			if strings.Count(log, want) != 1 {
 				t.Errorf("the audit log lacks %q:\n%s", want, log)
+			}
+		}
+	})
+}
+
+// The operator's page lists a visitor by a conversation. A block there includes the visitor who opened it, in all conversations, until it is
+// ended. API keys stay, which bring many visitors.
+func TestVisitorBlockedOnThePage(t *testing.T) {
+	onPlatform(t, platforms()[0], nil, func(c *chatHarness) {
+		c.restartWith(func(cfg *config.Config) { cfg.People.Owners = []config.Account{config.Account(c.Account(connectortest.Ada))} })
+		o := c.logIn()
+		resp, err := c.browser.HTTP.Post(c.browser.Base+"/api/visitors", "application/json", strings.NewReader("{}"))
+		c.Must(err)
+		var made struct{ Visitor struct{ Token string } }
+		c.Must(json.NewDecoder(resp.Body).Decode(&made))
+		c.Must(resp.Body.Close())
+		visitor := &sim.Browser{HTTP: &http.Client{Transport: bearer{c.browser.HTTP.Transport, made.Visitor.Token}}, Base: c.browser.Base}
+		var conversations []string
+		for range 2 {
+			id, err := visitor.Open(c.Context())
+			c.Must(err)
+			conversations = append(conversations, id)
+		}
+		ask := func(key string) (statuses []int) {
+			for _, id := range conversations {
+				c.model.Queue(modelfake.Script{modelfake.Text("Hi.")})
+				st, err := visitor.Send(c.Context(), id, key, "Hello")
+				c.Must(err)
+				if st.Status == http.StatusOK {
+					c.readAll(st)
+				}
+				statuses = append(statuses, st.Status)
+			}
+			return statuses
+		}
+		for n, step := range []struct {
+			do   string
+			want []int
+		}{{"unblock", []int{200, 200}}, {"block", []int{403, 403}}, {"unblock", []int{200, 200}}} {
+			o.post("/people", "do", step.do, "id", "web/"+conversations[0])
+			if got := ask(fmt.Sprint("m", n)); !slices.Equal(got, step.want) {
+				t.Errorf("after %s: %v; want %v", step.do, got, step.want)
 			}
 		}
 	})

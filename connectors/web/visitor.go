@@ -327,6 +327,17 @@ const (
 	readerGranted = "granted" // by the owner
 )
 
+// OpenedBy returns the anonymous visitor who opened the conversation that account is of; "" if there is none. It fails with the error of the store.
+func OpenedBy(ctx context.Context, store Store, account chat.EntityID) (chat.EntityID, error) {
+	readers, err := store.Notes(ctx, chat.RoomID(account), chat.ReaderNote, chat.MaxNotes)
+	for _, n := range readers {
+		if n.Text == readerOpened && strings.HasPrefix(n.Key, Name+"/visitor/") {
+			return chat.EntityID(n.Key), err
+		}
+	}
+	return "", err
+}
+
 // note stores that a visitor may open a room.
 func (d door) note(ctx context.Context, room chat.RoomID, who chat.EntityID, how string, expires time.Time) error {
 	return d.web.opts.Store.SaveNote(ctx, chat.RoomNote{
