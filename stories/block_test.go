@@ -222,7 +222,9 @@ func TestBlockStopsAnswersAndIsAudited(t *testing.T) {
 // ended. API keys stay, which bring many visitors.
 func TestVisitorBlockedOnThePage(t *testing.T) {
 	onPlatform(t, platforms()[0], nil, func(c *chatHarness) {
-		c.restartWith(func(cfg *config.Config) { cfg.People.Owners = []config.Account{config.Account(c.Account(connectortest.Ada))} })
+		c.restartWith(func(cfg *config.Config) {
+			cfg.People.Owners = []config.Account{config.Account(c.Account(connectortest.Ada))}
+		})
 		o := c.logIn()
 		resp, err := c.browser.HTTP.Post(c.browser.Base+"/api/visitors", "application/json", strings.NewReader("{}"))
 		c.Must(err)

@@ -336,6 +336,7 @@ func TestForms(t *testing.T) {
 		{staff, "/admin/requests", []string{"do", "allow", "id", "a1"}, 303, "decide a1 yes fake/sam"},
 		{owner, "/admin/requests", []string{"do", "deny", "id", "a2"}, 303, "decide a2 no fake/olga"},
 		{staff, "/admin/requests", []string{"do", "approve", "id", "fake/bob"}, 303, "approve BOBSCODE"},
+		{staff, "/admin/requests", []string{"do", "something", "id", "fake/bob"}, 422, ""},
 		{staff, "/admin/requests", []string{"do", "reject", "id", "fake/bob"}, 303, ""},
 		{staff, "/admin/requests", []string{"do", "approve", "id", "fake/bob"}, 422, ""}, // it is decided
 		{staff, "/admin/people", []string{"do", "block", "id", "fake/ada"}, 303, "blocked fake/ada yes"},
@@ -362,6 +363,13 @@ func TestForms(t *testing.T) {
 		if !strings.Contains(log, want) {
 			t.Errorf("the audit log lacks %q:\n%s", want, log)
 		}
+	}
+	p.post(owner, "/admin", "do", strings.Repeat("x", 1000), "id", string(p.run))
+	if _, log := p.get(owner, "/admin/audit"); strings.Contains(log, strings.Repeat("x", 400)) {
+		t.Error("an entry of the audit log has any length")
+	}
+	if status, body := p.get(owner, "/admin/run?id=none"); status != http.StatusOK || !strings.Contains(body, "not stored") || strings.Contains(body, "Attempts") {
+		t.Errorf("an unknown answer: %d, %s", status, body)
 	}
 	if _, body := p.get(staff, "/admin"); !strings.Contains(body, "They are") {
 		t.Errorf("the result is not shown: %s", body)

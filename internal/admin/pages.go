@@ -69,8 +69,10 @@ func (a *Admin) decide(v *visit) (string, error) {
 	case do == "approve":
 		p, err := a.Gateway.Approve(v.Context(), waiting[i].Code)
 		return p.Name + " has access now.", err
+	case do == "reject":
+		return "They get no answer.", a.Store.Reject(v.Context(), waiting[i].Code)
 	}
-	return "They get no answer.", a.Store.Reject(v.Context(), waiting[i].Code)
+	return "", chat.ErrNotFound
 }
 
 // people lists the people and rooms that a search finds.
@@ -108,7 +110,7 @@ func (a *Admin) people(v *visit) view {
 	for _, r := range check(a.Store.ListRooms(v.Context(), q, mostFound))(v) {
 		rooms.add(cmp.Or(r.Name, shortID(string(r.ID))), r.Connector, a.clock(r.At), r.AuthorName).link(0, "/room", string(r.ID))
 	}
-	return view{Search: &q, Tables: []table{people, rooms}}
+	return view{Lead: fmt.Sprintf("The last %d people and rooms. Search finds all.", mostFound), Search: &q, Tables: []table{people, rooms}}
 }
 
 // block blocks or unblocks an account.
@@ -148,7 +150,7 @@ func (a *Admin) runs(v *visit) view {
 	for _, r := range check(a.Store.RunsSince(v.Context(), time.Time{}, chat.AnyState, mostFound))(v) {
 		a.addRun(v, &t, r)
 	}
-	return view{Tables: []table{t}}
+	return view{Lead: fmt.Sprintf("The newest %d.", mostFound), Tables: []table{t}}
 }
 
 func (a *Admin) addRun(v *visit, t *table, r chat.Run) {

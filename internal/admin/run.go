@@ -12,6 +12,9 @@ import (
 // run shows what an answer saw and did.
 func (a *Admin) run(v *visit) view {
 	r := check(turn.ReceiptOf(v.Context(), a.Store, chat.RunID(v.URL.Query().Get("id"))))(v)
+	if r.Run.ID == "" {
+		return view{Title: "Answer", Lead: "This answer is not stored."}
+	}
 	facts := table{Title: "Run", Columns: []string{"What", "Value"}}
 	facts.add("Room", a.roomName(v, r.Run.Room))
 	facts.add("Outcome", r.Run.State())

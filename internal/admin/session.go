@@ -224,7 +224,7 @@ func (a *Admin) record(r *http.Request, who, what, about string) error {
 // Record adds an entry to the audit log, which keeps the newest. It fails with the error of the store.
 func Record(ctx context.Context, store login.Store, who, from, what, about string) error {
 	err := login.Change(ctx, store, auditName, func(all *[]entry) error {
-		*all = append(*all, entry{time.Now(), who, from, what, text.OneLine(shortID(about), maxAbout)})
+		*all = append(*all, entry{time.Now(), who, from, text.OneLine(what, maxAbout), text.OneLine(shortID(about), maxAbout)})
 		*all = (*all)[max(0, len(*all)-mostEntries):]
 		return nil
 	})

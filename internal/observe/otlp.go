@@ -27,7 +27,7 @@ const (
 	exportEvery   = 2 * time.Second
 	exportTimeout = 10 * time.Second
 	stopTimeout   = time.Second // of all requests after the end
-	mostText      = 8 << 10 // bytes of one attribute
+	mostText      = 8 << 10     // bytes of one attribute
 )
 
 // Exporter sends spans to a collector in OTLP over HTTP, as JSON. The SDK of OpenTelemetry would add gRPC to the program. Like the SDK,
