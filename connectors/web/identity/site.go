@@ -106,6 +106,9 @@ func (s *Site) Verify(ctx context.Context, token string) (Account, error) {
 	parser := jwt.NewParser(jwt.WithValidMethods([]string{s.config.Algorithm}), jwt.WithAudience(s.config.Audience),
 		jwt.WithExpirationRequired(), jwt.WithIssuedAt(), jwt.WithLeeway(skew))
 	_, err := parser.ParseWithClaims(token, &c, func(t *jwt.Token) (any, error) {
+		if t.Header["crit"] != nil { // extensions that a reader must know (RFC 7515, section 4.1.11); this one knows none
+			return nil, jwt.ErrTokenUnverifiable
+		}
 		if s.fixed != nil {
 			return s.fixed, nil
 		}

@@ -17,10 +17,13 @@ import (
 )
 
 // sign returns a token of the account ada, with the id of a key.
-func sign(t *testing.T, method jwt.SigningMethod, key any, id string) string {
+func sign(t *testing.T, method jwt.SigningMethod, key any, id string, critical ...string) string {
 	t.Helper()
 	token := jwt.NewWithClaims(method, jwt.MapClaims{"sub": "ada", "aud": "shop", "iat": time.Now().Unix(), "exp": time.Now().Add(time.Hour).Unix()})
 	token.Header["kid"] = id
+	if len(critical) > 0 {
+		token.Header["crit"] = critical
+	}
 	text, err := token.SignedString(key)
 	if err != nil {
 		t.Fatal(err)
@@ -41,6 +44,9 @@ func TestPublicKeys(t *testing.T) {
 	}
 	if is, err := site.Verify(t.Context(), sign(t, jwt.SigningMethodEdDSA, private, "")); err != nil || is.Subject != "ada" {
 		t.Errorf("%+v, %v", is, err)
+	}
+	if _, err := site.Verify(t.Context(), sign(t, jwt.SigningMethodEdDSA, private, "", "b64")); !errors.Is(err, ErrUnknown) {
+		t.Errorf("a token with an unknown extension is accepted: %v", err)
 	}
 	for _, secret := range [][]byte{public, []byte(written)} {
 		if _, err := site.Verify(t.Context(), sign(t, jwt.SigningMethodHS256, secret, "")); !errors.Is(err, ErrUnknown) {
