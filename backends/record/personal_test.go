@@ -37,7 +37,7 @@ func TestPersonalTablesAreComplete(t *testing.T) {
 			if s.Section != "" && !sections[s.Section] {
 				t.Errorf("%q deletes from %q, which no export has", s.SQL, s.Section)
 			}
-			if args := s.Args("x"); strings.Contains(s.SQL, "?2") != (len(args) == 2) || !strings.Contains(s.SQL, "?1") {
+			if args := s.Args("x"); strings.Contains(s.SQL, "$2") != (len(args) == 2) || !strings.Contains(s.SQL, "$1") {
 				t.Errorf("%q has the parameters %v", s.SQL, args)
 			}
 		}
