@@ -39,8 +39,9 @@ func TestWhy(t *testing.T) {
 - Context: WORLD, ENTITIES, TIME
 - Model: openai/fake-model; calls: 1; rounds: 1; failovers: 0; tokens: N in, N out
 - Usage: N tokens in, N out, price unknown
-- Messages: 1; edits: 0; holds: 0; attempts: 1; crashes: 0`
-		if got := anonymous(receipt); got != want {
+- Messages: 1; edits: N; holds: 0; attempts: 1; crashes: 0`
+		// Whether the text grew in an edit depends on the speed of the model; TestWhyCountsTheWork counts edits.
+		if got := regexp.MustCompile(`edits: \d+`).ReplaceAllString(anonymous(receipt), "edits: N"); got != want {
 			t.Errorf("the receipt is\n%s", got)
 		}
 	})
