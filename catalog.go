@@ -357,6 +357,28 @@ func opener(posters map[string]connectors.Poster, gate progressive.Gate, journal
 	}
 }
 
+// signaler returns the requests that show the status of messages, for [core.Config].
+func signaler(signalers map[string]connectors.Signaler, gate progressive.Gate) func(chat.Signal) func(context.Context) error {
+	return func(s chat.Signal) func(context.Context) error {
+		p := signalers[s.To.Connector]
+		if p == nil {
+			return nil
+		}
+		scopes, show := p.Signal(s)
+		if show == nil {
+			return nil
+		}
+		return func(ctx context.Context) error {
+			leave, err := gate.Enter(ctx, progressive.Ticket{Scopes: scopes, Priority: progressive.PriorityStatus})
+			if err == nil {
+				err = show(ctx)
+				leave(err)
+			}
+			return err
+		}
+	}
+}
+
 // closingGate is a gate that saves the used budgets when it is closed.
 type closingGate interface {
 	progressive.Gate

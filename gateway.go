@@ -44,6 +44,7 @@ type Gateway struct {
 	backends   backends
 	runtime    *core.Runtime
 	open       core.Opener
+	signal     func(chat.Signal) func(context.Context) error
 	web        *web.Web
 	now        atomic.Pointer[edition]
 	reloading  sync.Mutex     // held by Reload
@@ -121,7 +122,7 @@ func (g *Gateway) addPlatforms() (core.Opener, error) {
 	if err != nil {
 		return nil, err
 	}
-	posters := map[string]connectors.Poster{}
+	posters, signalers := map[string]connectors.Poster{}, map[string]connectors.Signaler{}
 	g.bots, g.mounts = len(on) > 0, map[string]http.Handler{}
 	for _, p := range on {
 		g.connectors = append(g.connectors, lease(p.Name()).Wrap(p.Connector))
@@ -135,6 +136,9 @@ func (g *Gateway) addPlatforms() (core.Opener, error) {
 		}
 		if poster, ok := p.Connector.(connectors.Poster); ok {
 			posters[p.Name()] = poster
+		}
+		if s, ok := p.Connector.(connectors.Signaler); ok {
+			signalers[p.Name()] = s
 		}
 		if closer, ok := p.Connector.(io.Closer); ok {
 			g.backends.closers = append(g.backends.closers, closer.Close)
@@ -152,7 +156,9 @@ func (g *Gateway) addPlatforms() (core.Opener, error) {
 		}
 		return nil
 	})
-	return opener(posters, observe.Gate(gate, g.monitoring.metrics, g.monitoring.traces), g.backends.store.ShownIn, g.env), nil
+	observed := observe.Gate(gate, g.monitoring.metrics, g.monitoring.traces)
+	g.signal = signaler(signalers, observed)
+	return opener(posters, observed, g.backends.store.ShownIn, g.env), nil
 }
 
 // addWeb listens and creates the web chat, and announces the address to commands on this machine.

@@ -88,7 +88,7 @@ func (g *Gateway) runtimeConfig(e *edition) core.Config {
 	return core.Config{
 		Agent: settings.Agent(cfg), Owner: g.owner, Store: g.backends.store, Tracker: g.backends.tracker, Bus: g.backends.bus,
 		Models: m, Meter: e.meter, Parallel: cfg.Limits.Parallel, Total: cfg.Limits.ParallelTotal,
-		Plugins: hold.wrap(e.plugins.plugins(cfg.Agent.Type)), Observers: g.observers(), Trace: g.monitoring.traces.Root, Schema: schema.Compile, Open: g.open, About: g.about(e),
+		Plugins: hold.wrap(e.plugins.plugins(cfg.Agent.Type)), Observers: g.observers(), Trace: g.monitoring.traces.Root, Schema: schema.Compile, Open: g.open, Signal: g.signal, About: g.about(e),
 		Reader: g.reader(e), Fetch: g.fetch, ReadLinks: cfg.Agent.ReadLinks, Generation: generation(cfg.Agent), Turns: turns(cfg), Access: settings.Access(cfg),
 		Approval: cfg.Turns.Approval, Recall: settings.Recall(cfg), Retention: schedule.Retention(cfg.Retention), Grace: cfg.Shutdown, Log: g.env.Log, Pseudonym: g.pseudonym, Memo: g.backends.memo, FileLink: g.fileAddress, Audit: g.audit,
 	}

@@ -57,6 +57,12 @@ type Poster interface {
 	Open(ctx context.Context, a chat.Address) (progressive.Sink, error)
 }
 
+// Signaler shows the status of a user's message at the message itself, such as by a reaction. It is optional.
+type Signaler interface {
+	// Signal returns the request that shows s, and the budgets that it uses, or nil if the platform shows nothing for this change.
+	Signal(s chat.Signal) (scopes []progressive.Scope, show func(ctx context.Context) error)
+}
+
 // Fetcher downloads attachments. Without it, attachments are only listed by name.
 type Fetcher interface {
 	// Fetch returns the content of one of this connector's files, of at most limit bytes. Its errors contain no

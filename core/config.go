@@ -45,8 +45,10 @@ type Config struct {
 	Observers []event.Observer
 	Trace     func(chat.RunID) trace.Span // the root span of a run; nil: no traces
 	Open      Opener
-	About     turn.Program // for /status and /model; may be empty
-	Turns     schedule.TurnPolicy
+	// Signal returns the request that shows the status of messages, or nil if their platform shows nothing. Nil: no platform does.
+	Signal func(s chat.Signal) func(ctx context.Context) error
+	About  turn.Program // for /status and /model; may be empty
+	Turns  schedule.TurnPolicy
 	// Generation defines how the model generates answers; zero is natively, in at most 6 rounds.
 	Generation generate.Config
 	Access     access.Policy

@@ -60,6 +60,7 @@ func (rt *Runtime) ProcessMessage(ctx context.Context, in chat.Inbound) (chat.Ac
 func (rt *Runtime) Run(ctx context.Context) error {
 	first := rt.all.now.Load().cfg // its store, log and grace stay
 	defer rt.hub.Listen()()
+	defer rt.signals.Close()
 	var work sync.WaitGroup // besides the rooms
 	defer work.Wait()
 	work.Go(func() {

@@ -28,6 +28,7 @@ func New(cfg Config) (*Runtime, error) {
 		hub: event.NewHub(cfg.Observers, cfg.Log), live: relay.NewRegistry(cfg.Store, cfg.Bus, cfg.Log), lanes: lanes,
 		parallel: schedule.NewParallel(cfg.Parallel, cfg.Total, lanes.Wake), counters: &schedule.Counters{}, lease: &schedule.Lease{},
 		claims: &schedule.Claims{Tracker: cfg.Tracker, Agent: cfg.Agent.ID, Log: cfg.Log}, parkedRuns: &schedule.ParkedRuns{Store: cfg.Store, Lanes: lanes},
+		signals: &schedule.Signals{Request: cfg.Signal, Store: cfg.Store, Log: cfg.Log},
 	}}
 	first, err := newGeneration(cfg, rt.lasting)
 	if err != nil {
@@ -53,6 +54,7 @@ type lasting struct {
 	lease      *schedule.Lease
 	claims     *schedule.Claims
 	parkedRuns *schedule.ParkedRuns
+	signals    *schedule.Signals
 }
 
 // base has the parts that all others use, with one configuration.
@@ -98,12 +100,12 @@ func newInbox(b *base) *inbox {
 	pairing := &access.Pairing{Policy: b.Access, Store: store, Memo: b.Memo, Log: log, Tell: tell, Pseudonym: b.Pseudonym, Audit: b.Audit}
 	notices.Pairing = pairing
 	links := &access.Links{Store: store, Tell: tell, Log: log}
-	stops := &intake.Stopper{Store: store, Questions: questions, Claims: b.claims, Parked: b.parkedRuns, Lanes: b.lanes, Live: b.live}
+	stops := &intake.Stopper{Store: store, Questions: questions, Claims: b.claims, Parked: b.parkedRuns, Lanes: b.lanes, Live: b.live, Signals: b.signals}
 	pairing.Stop = stops.StopOf
 	roster := &intake.Roster{Store: store, Agent: agent.Entity(), Stops: stops, Emit: b.hub.Emit, Log: log}
 	admission := &intake.Admission{Store: store, Agent: agent, Policy: b.Access, Pairing: pairing, Deaf: b.Models.Transcriber == nil}
 	messages := &intake.Messages{
-		Store: store, Admission: admission, Turns: b.Turns, Claims: b.claims, Lanes: b.lanes, Roster: roster, Emit: b.hub.Emit, Log: log,
+		Store: store, Admission: admission, Turns: b.Turns, Claims: b.claims, Lanes: b.lanes, Signals: b.signals, Roster: roster, Emit: b.hub.Emit, Log: log,
 	}
 	changes := &intake.Changes{
 		Store: store, Agent: agent.Entity(), OnEdit: b.Turns.OnEdit, Admission: admission, Claims: b.claims, Parked: b.parkedRuns,
@@ -137,7 +139,7 @@ func newTurns(b *base, in *inbox) (*turn.Turns, error) {
 	asker := &turn.Asker{Composer: composer, Model: b.Models.SmallOrLarge()}
 	recaller := &turn.Recaller{Store: store, Agent: b.Agent, Access: b.Access, Pairing: in.pairing, Models: models, Asker: asker}
 	return &turn.Turns{
-		Display:  &turn.Display{Open: b.Open, Live: b.live, Hub: b.hub, Replicas: b.Bus != nil, Limit: b.Turns.Limit, Trace: b.Trace},
+		Display:  &turn.Display{Open: b.Open, Signals: b.signals, Live: b.live, Hub: b.hub, Replicas: b.Bus != nil, Limit: b.Turns.Limit, Trace: b.Trace},
 		Journals: &turn.Journals{Store: store, Meter: b.Meter, Lease: b.lease, Claims: b.claims, Jitter: b.Jitter, Log: log},
 		Decider:  &turn.Decider{Recaller: recaller, Tools: tools, Composer: composer, Counters: b.counters, Log: log},
 		Preparer: &turn.Preparer{

@@ -126,6 +126,8 @@ type Message struct {
 	Text     string // the current text
 	Versions []Version
 	Files    []File // below it
+
+	Reactions []string // the bot's own
 }
 
 // Version is one state of a message; the first is what was posted.

@@ -47,11 +47,12 @@ type Discord struct {
 	dialer *websocket.Dialer
 	log    *slog.Logger
 
-	shards   *connectors.Shards
-	logins   *loginQueue
-	standing *standing
-	fetches  chan struct{} // limits concurrent fetches of missed messages
-	acks     *acks
+	shards     *connectors.Shards
+	logins     *loginQueue
+	standing   *standing
+	unreactive lookups[bool] // channels where the bot can't add reactions
+	fetches    chan struct{} // limits concurrent fetches of missed messages
+	acks       *acks
 
 	// bot is empty until it is known. It is guarded by busy, a mutex that can be waited for with a context.
 	bot  account
@@ -273,9 +274,9 @@ const (
 	messageContentLimited = 1 << 19
 )
 
-// permissions are those that an invitation requests: view channels, send messages there and in threads, attach files,
+// permissions are those that an invitation requests: add reactions, view channels, send messages there and in threads, attach files,
 // and read the message history.
-const permissions = 1<<10 | 1<<11 | 1<<15 | 1<<16 | 1<<38
+const permissions = 1<<6 | 1<<10 | 1<<11 | 1<<15 | 1<<16 | 1<<38
 
 // advise adds to err what to do about it.
 func advise(err error) error {

@@ -60,19 +60,31 @@ type lookup[T any] struct {
 // of returns the value of id, and asks for it if it is not cached; ask gets the expired value. The result of a refusal is kept for
 // as long as a success, since asking again would not help; that of other failures is kept for a minute.
 func (l *lookups[T]) of(ctx context.Context, id string, ask func(ctx context.Context, before T) (T, error)) T {
-	l.mu.Lock()
-	before, ok := l.known[id]
-	l.mu.Unlock()
-	if ok && time.Now().Before(before.until) {
-		return before.value
+	before, ok := l.get(id)
+	if ok {
+		return before
 	}
 	ctx, cancel := context.WithTimeout(ctx, placeTime)
 	defer cancel()
-	value, err := ask(ctx, before.value)
+	value, err := ask(ctx, before)
 	life := placeLife
 	if err != nil && !errors.As(err, new(*refusal)) {
 		life = guessLife
 	}
+	l.put(id, value, life)
+	return value
+}
+
+// get returns the value of id, and whether it is still valid.
+func (l *lookups[T]) get(id string) (value T, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	is, ok := l.known[id]
+	return is.value, ok && time.Now().Before(is.until)
+}
+
+// put sets the value of id for some time.
+func (l *lookups[T]) put(id string, value T, life time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.known == nil {
@@ -85,7 +97,6 @@ func (l *lookups[T]) of(ctx context.Context, id string, ask func(ctx context.Con
 		}
 	}
 	l.known[id] = lookup[T]{value, time.Now().Add(life)}
-	return value
 }
 
 // worldID returns the id of a server, which Discord calls a guild.

@@ -24,6 +24,7 @@ type Messages struct {
 	Turns     schedule.TurnPolicy
 	Claims    *schedule.Claims
 	Lanes     *schedule.Lanes
+	Signals   *schedule.Signals
 	Roster    *Roster
 	Emit      func(e event.Event)
 	Log       *slog.Logger
@@ -64,6 +65,12 @@ func (ms *Messages) add(ctx context.Context, m chat.Message, a admission, again 
 			ms.Claims.Announce(ctx, m.Room, acc.Response)
 		}
 		ms.Lanes.WakeRoom(m.Room)
+		if verdict == access.Yes {
+			ms.Signals.Opened(m, acc.Run, j.Window)
+		}
+	}
+	if !a.known && m.Addressed && !m.Place.Kind.Private() && !m.Bot && !responds && !acc.Duplicate && !ms.Admission.Policy.Off(m.Place) {
+		ms.Signals.Refused(m)
 	}
 	if responds && acc.Run == "" {
 		acc.Refused = unanswered(a, attention)

@@ -30,6 +30,7 @@ type Stopper struct {
 	Parked    *schedule.ParkedRuns
 	Lanes     *schedule.Lanes
 	Live      *relay.Registry
+	Signals   *schedule.Signals
 }
 
 // Stop ends every turn of room up to upTo, on all replicas, including waiting ones, and closes their questions. If the
@@ -113,6 +114,7 @@ func (s *Stopper) dropWaiting(ctx context.Context, open []chat.Run) error {
 		if chat.Unless(err, answer.ErrLost) != nil { // lost: it was started meanwhile, and ends by the tracker
 			return err
 		}
+		s.Signals.Dropped(r)
 	}
 	return nil
 }

@@ -21,6 +21,7 @@ import (
 // Display shows answers, and notifies observers of runs. Its fields are set before use. It is safe for concurrent use.
 type Display struct {
 	Open     Opener
+	Signals  *schedule.Signals
 	Live     *relay.Registry
 	Hub      *event.Hub
 	Replicas bool                        // users can watch the answer at other replicas
@@ -56,9 +57,13 @@ func (ts *Turns) Execute(life context.Context, t *schedule.Turn) error {
 	x := ts.execution(&attempt{run: *run, info: about, answer: a, life: life, quit: func(error) {}, place: t.Place, waits: t.Waits}, t.Gap)
 	defer func() { x.at.quit(nil) }()
 	surface, refused, ended, err := x.begin()
+	if ended {
+		ts.Display.Signals.Dropped(*run)
+	}
 	if err != nil || ended {
 		return err
 	}
+	defer ts.Display.Signals.Started(*run)()
 	defer x.at.side.Wait()
 	defer done()
 	x.publish()

@@ -60,7 +60,7 @@ func (w *Platform) Rooms() []connectortest.Room {
 // Messages implements [connectortest.Witness].
 func (w *Platform) Messages(in connectortest.Room) (all []connectortest.Message) {
 	for _, m := range append(w.Fake.Messages(string(in)), w.Fake.Private(string(in))...) {
-		out := connectortest.Message{ID: m.ID, ByBot: m.ByBot, Text: m.Content, Files: files(m.Attachments)}
+		out := connectortest.Message{ID: m.ID, ByBot: m.ByBot, Text: m.Content, Files: files(m.Attachments), Reactions: m.Reactions}
 		for _, v := range w.Fake.History(m.ID) {
 			if !v.Deleted {
 				out.Versions = append(out.Versions, connectortest.Version{At: v.At, Text: v.Content, Files: files(v.Attachments)})

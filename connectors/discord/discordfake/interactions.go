@@ -132,7 +132,7 @@ func (s *Server) interact(i *interaction, data object) string {
 
 // permissionBits are the bot's permissions in Discord's numbers, as far as the fake knows them.
 func (c *channel) permissionBits() (bits int) {
-	for p, bit := range map[Permission]int{ViewChannel: 1 << 10, SendMessages: 1 << 11, ReadHistory: 1 << 16, MentionEveryone: 1 << 17, SendInThreads: 1 << 38} {
+	for p, bit := range map[Permission]int{AddReactions: 1 << 6, ViewChannel: 1 << 10, SendMessages: 1 << 11, ReadHistory: 1 << 16, MentionEveryone: 1 << 17, SendInThreads: 1 << 38} {
 		if c.may(p) {
 			bits |= bit
 		}

@@ -49,6 +49,7 @@ type message struct {
 	command     bool         // it answers a command
 	by          *interaction // nil for a message by other ways
 	onlyFor     string       // the user who sees an ephemeral message
+	reactions   []string     // the bot's
 }
 
 // reference is what a reply points at; the message may be gone.

@@ -71,7 +71,8 @@ type Message struct {
 	Embeds      json.RawMessage // as sent; users see none of them under FlagSuppressEmbeds
 	Components  json.RawMessage
 	Attachments []Attachment
-	OnlyFor     string // the user who sees it, of an ephemeral message
+	OnlyFor     string   // the user who sees it, of an ephemeral message
+	Reactions   []string // the bot's own
 }
 
 // journal is all that was observed; guarded by the server's mutex.
@@ -132,7 +133,7 @@ func (s *Server) shown(m *message) Message {
 	shown := Message{
 		ID: m.id, Channel: m.channel.id, Author: m.author.id, ByBot: m.author == s.bot,
 		Content: m.content(), At: m.createdAt(), EditedAt: m.editedAt(), Versions: len(m.versions),
-		Flags: m.flags, Nonce: nonce, Embeds: m.embeds, Components: m.components,
+		Flags: m.flags, Nonce: nonce, Embeds: m.embeds, Components: m.components, Reactions: slices.Clone(m.reactions),
 		Attachments: slices.Clone(m.attachments), OnlyFor: m.onlyFor,
 	}
 	if m.reply != nil {

@@ -2,6 +2,8 @@ package discordfake
 
 import (
 	"net/http"
+	"net/url"
+	"slices"
 	"time"
 )
 
@@ -84,4 +86,32 @@ func (s *Server) postDM(c *call) (int, any, *apiError) {
 		return 0, nil, refuse(http.StatusBadRequest, 50033, "Invalid Recipient(s)")
 	}
 	return http.StatusOK, s.channelObject(s.openDM(u)), nil
+}
+
+// react adds or removes a reaction of the bot.
+func (s *Server) react(c *call) (int, any, *apiError) {
+	ch, e := s.visible(c)
+	if e != nil {
+		return 0, nil, e
+	}
+	m, e := s.standing(c, ch)
+	if e != nil {
+		return 0, nil, e
+	}
+	emoji, err := url.PathUnescape(c.params["emoji_name"])
+	at := slices.Index(m.reactions, emoji)
+	add := c.do.route == AddReaction
+	switch {
+	case err != nil || emoji == "":
+		return 0, nil, refuse(http.StatusBadRequest, 10014, "Unknown Emoji")
+	case add && !ch.may(AddReactions):
+		return 0, nil, missingPermissions()
+	case add && at < 0:
+		m.reactions = append(m.reactions, emoji)
+	case !add && at < 0:
+		return 0, nil, refuse(http.StatusNotFound, 10014, "Unknown Emoji")
+	case !add:
+		m.reactions = slices.Delete(m.reactions, at, at+1)
+	}
+	return http.StatusNoContent, nil, nil
 }

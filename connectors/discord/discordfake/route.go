@@ -24,6 +24,8 @@ const (
 	CreateMessage  Route = "POST /channels/{channel_id}/messages"
 	EditMessage    Route = "PATCH /channels/{channel_id}/messages/{message_id}"
 	DeleteMessage  Route = "DELETE /channels/{channel_id}/messages/{message_id}"
+	AddReaction    Route = "PUT /channels/{channel_id}/messages/{message_id}/reactions/{emoji_name}/@me"
+	RemoveReaction Route = "DELETE /channels/{channel_id}/messages/{message_id}/reactions/{emoji_name}/@me"
 	StartTyping    Route = "POST /channels/{channel_id}/typing"
 	OpenDM         Route = "POST /users/@me/channels"
 	AnswerPress    Route = "POST /interactions/{interaction_id}/{interaction_token}/callback"
@@ -69,6 +71,8 @@ func endpoints() []endpoint {
 		{CreateMessage, (*Server).createMessage},
 		{EditMessage, (*Server).editMessage},
 		{DeleteMessage, (*Server).deleteMessage},
+		{AddReaction, (*Server).react},
+		{RemoveReaction, (*Server).react},
 		{StartTyping, (*Server).startTyping},
 		{OpenDM, (*Server).postDM},
 		{AnswerPress, (*Server).callback},
@@ -113,7 +117,7 @@ func match(template, path string) (map[string]string, bool) {
 	params := map[string]string{}
 	for i, w := range want {
 		switch name, isParam := strings.CutPrefix(w, "{"); {
-		case isParam && (number(have[i]) != 0 || strings.HasSuffix(name, "_token}")):
+		case isParam && (number(have[i]) != 0 || strings.HasSuffix(name, "_token}") || strings.HasSuffix(name, "_name}")):
 			params[strings.TrimSuffix(name, "}")] = have[i]
 		case w != have[i]:
 			return nil, false

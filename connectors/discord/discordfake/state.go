@@ -30,8 +30,9 @@ const (
 	MentionEveryone
 	ManageMessages
 	ManageThreads
+	AddReactions
 
-	usualPermissions = ViewChannel | SendMessages | SendInThreads | ReadHistory | MentionEveryone
+	usualPermissions = AddReactions | ViewChannel | SendMessages | SendInThreads | ReadHistory | MentionEveryone
 )
 
 type user struct {

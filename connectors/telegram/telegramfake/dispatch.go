@@ -69,6 +69,7 @@ func (s *Server) table() map[string]method {
 		"editMessageMedia":      {params: media, charged: true, run: s.editMessageMedia},
 		"deleteMessage":         {params: map[string]kind{"chat_id": isChat, "message_id": isInt}, charged: true, run: s.deleteMessage},
 		"sendChatAction":        {params: action, charged: true, run: s.sendChatAction},
+		"setMessageReaction":    {params: map[string]kind{"chat_id": isChat, "message_id": isInt, "reaction": isArray, "is_big": isBool}, charged: true, run: s.setMessageReaction},
 	}
 }
 

@@ -73,8 +73,9 @@ type Message struct {
 	Date        time.Time
 	Edited      time.Time // of the last edit, zero if never
 	Versions    int
-	Upload      *Upload // that the bot shows; nil if none
-	Lost        int     // entities of this version that the server dropped without a word (TR-05, TR-09)
+	Upload      *Upload  // that the bot shows; nil if none
+	Reactions   []string // the bot's own
+	Lost        int      // entities of this version that the server dropped without a word (TR-05, TR-09)
 }
 
 // Version is one state of a message, the first being what was sent.
@@ -109,6 +110,7 @@ type message struct {
 	as        *Chat          // in whose name it was written, if not in that of from
 	versions  []Version
 	deleted   bool
+	reactions []string // the bot's
 }
 
 func (m *message) now() *Version { return &m.versions[len(m.versions)-1] }
@@ -118,7 +120,7 @@ func (m *message) public() Message {
 	out := Message{
 		ID: m.id, Chat: m.chat.ID, Thread: m.thread, Topic: m.topic, From: *m.from, Text: v.Text, Entities: v.Entities,
 		ReplyTo: m.replyTo, LinkPreview: v.LinkPreview, Markup: v.Markup, Silent: m.silent, Service: m.service,
-		Date: m.date, Versions: len(m.versions), Lost: v.Lost, Upload: v.Upload,
+		Date: m.date, Versions: len(m.versions), Lost: v.Lost, Upload: v.Upload, Reactions: m.reactions,
 	}
 	if len(m.versions) > 1 {
 		out.Edited = v.At

@@ -1,6 +1,8 @@
 package telegramfake
 
 import (
+	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf16"
@@ -107,6 +109,29 @@ func (s *Server) React(m Message, from User, old, now []string) {
 		"chat": s.must(Chat{ID: m.Chat}).Chat, "message_id": m.ID, "user": from, "date": time.Now().Unix(),
 		"old_reaction": list(old), "new_reaction": list(now),
 	})
+}
+
+// standardEmoji are some of those that bots can react with.
+var standardEmoji = []string{"👍", "👎", "❤", "🔥", "👀", "🤔", "👌", "🤝", "✍", "🙊", "🤷", "🤨"}
+
+// setMessageReaction replaces the bot's reactions, of which it can have one.
+func (s *Server) setMessageReaction(c *call) (any, error) {
+	var list []struct{ Type, Emoji string }
+	if err := json.Unmarshal([]byte(c.params["reaction"]), &list); err != nil || len(list) > 1 {
+		return nil, badRequest("REACTIONS_TOO_MANY")
+	}
+	m := c.chat.live(c.int("message_id"))
+	if m == nil {
+		return nil, badRequest("message to react not found")
+	}
+	m.reactions = nil
+	for _, r := range list {
+		if r.Type != "emoji" || !slices.Contains(standardEmoji, r.Emoji) {
+			return nil, badRequest("REACTION_INVALID")
+		}
+		m.reactions = []string{r.Emoji}
+	}
+	return true, nil
 }
 
 // Press lets from press an inline button of m that carries data, and returns the id of the callback query.

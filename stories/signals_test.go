@@ -1,0 +1,104 @@
+package stories_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/connectors/connectortest"
+	"parley/connectors/connectortest/discordworld"
+	"parley/connectors/discord/discordfake"
+	"parley/models/modelfake"
+)
+
+// reactions returns the bot's reactions to the messages of users with this text.
+func (c *chatHarness) reactions(in connectortest.Room, text string) (all []string) {
+	for _, m := range c.Messages(in) {
+		if !m.ByBot && strings.HasSuffix(m.Text, text) {
+			all = append(all, m.Reactions...)
+		}
+	}
+	return all
+}
+
+// A question that waits for another answer in its channel has a reaction until its answer begins, also across a crash. One that is
+// answered at once has none.
+func TestReactionWhileAQuestionWaits(t *testing.T) {
+	for name, interrupt := range map[string]func(*chatHarness){
+		"": func(*chatHarness) {}, "crash": func(c *chatHarness) { c.crash(); c.start() },
+		"stop": func(c *chatHarness) { c.Mention(connectortest.Ada, c.group, "/stop") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			onDiscord(t, func(c *chatHarness, w *discordworld.Platform) {
+				c.choose = func(modelfake.Request) modelfake.Script {
+					return modelfake.Script{modelfake.Pause(20 * time.Second), modelfake.Text("Done.")}
+				}
+				c.Mention(connectortest.Ada, c.group, "first")
+				c.Pass(time.Second)
+				c.Mention(connectortest.Bob, c.group, "second")
+				c.Pass(5 * time.Second)
+				if one, two := c.reactions(c.group, "first"), c.reactions(c.group, "second"); len(one) != 0 || !slices.Equal(two, []string{"⏳"}) {
+					t.Errorf("%q and %q; want none, and that the second waits", one, two)
+				}
+				interrupt(c)
+				c.Pass(2 * time.Minute)
+				if got := c.reactions(c.group, "second"); len(got) != 0 {
+					t.Errorf("%q stays", got)
+				}
+				reacted := c.countRoute(w, discordfake.AddReaction)
+				if reacted != 1 {
+					t.Errorf("%d reactions; want one", reacted)
+				}
+			})
+		})
+	}
+}
+
+// countRoute returns the number of requests of a route.
+func (c *chatHarness) countRoute(w *discordworld.Platform, route discordfake.Route) (n int) {
+	for _, r := range w.Fake.Log() {
+		if r.Route == route {
+			n++
+		}
+	}
+	return n
+}
+
+// A mention by a user without access gets a reaction, at most one in ten minutes, and costs nothing.
+func TestReactionToAStranger(t *testing.T) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		for range 3 {
+			c.Mention(connectortest.Eve, c.group, "Hello?")
+			c.Pass(time.Minute)
+		}
+		want := map[string]string{"discord": "🔒", "telegram": "🤷"}[c.name]
+		if got := c.reactions(c.group, "Hello?"); !slices.Equal(got, []string{want}) {
+			t.Errorf("%q; want one %s", got, want)
+		}
+		c.Pass(10 * time.Minute)
+		c.Mention(connectortest.Eve, c.group, "Still here?")
+		c.Pass(time.Minute)
+		if got := c.reactions(c.group, "Still here?"); !slices.Equal(got, []string{want}) {
+			t.Errorf("%q later; want one %s", got, want)
+		}
+		c.wantModelCalls(0)
+	})
+}
+
+// Where the bot may not add reactions, it tries once a day.
+func TestNoPermissionForReactions(t *testing.T) {
+	onDiscord(t, func(c *chatHarness, w *discordworld.Platform) {
+		w.Fake.Deny(string(c.group), discordfake.AddReactions)
+		for range 3 {
+			c.Mention(connectortest.Eve, c.group, "Hello?")
+			c.Pass(15 * time.Minute)
+		}
+		if n := c.countRoute(w, discordfake.AddReaction); n != 1 {
+			t.Errorf("%d attempts; want one", n)
+		}
+		c.Mention(connectortest.Ada, c.group, "Hi")
+		c.Pass(time.Minute)
+		c.wantShown(c.group, "You said: Ada: Hi")
+	})
+}
