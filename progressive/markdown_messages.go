@@ -29,6 +29,7 @@ type MarkdownOptions struct {
 	Limits   markdown.Limits // of a message; Length is required
 	MostFile int             // bytes
 	Reply    bool            // the first message is a reply to the question
+	Chosen   bool            // the chosen option stays visible
 	Progress Progress
 	LongCode LongCode
 	// MaxMessages is the maximum number of messages of an answer; the rest goes into a file. 0 means no limit.
@@ -73,6 +74,9 @@ func (p *MarkdownMessages) Parts(v answer.View, refused ...string) []Part {
 	if n := len(texts); n > 0 {
 		texts[0].ReplyTo = p.Reply
 		texts[n-1].Offer = v.Choices
+		if v.Choices == nil && n == 1 && p.Chosen { // below a longer answer, it would belong to nothing
+			texts[0].Offer = v.Chosen
+		}
 	}
 	return slices.Concat(texts, files, code)
 }

@@ -184,7 +184,7 @@ func (p Part) sameButtons(o Part) bool {
 	if p.Offer == nil || o.Offer == nil {
 		return p.Offer == o.Offer
 	}
-	return p.Offer.ID == o.Offer.ID
+	return p.Offer.ID == o.Offer.ID && p.Offer.Chosen == o.Offer.Chosen
 }
 
 // readable returns the visible text of p, without markup.

@@ -103,7 +103,7 @@ type Part struct {
 	File        *llm.File       // nil for text
 	Text        string          // in the platform's dialect; if it is empty, Plain is sent, without markup
 	Plain       string          // without markup, for a platform that refuses Text
-	Offer       *answer.Choices // buttons below it; nil removes existing ones
+	Offer       *answer.Choices // buttons below it, or the chosen one; nil removes existing ones
 	ReplyTo     bool            // as a reply to the message in the address
 	StatusRunes int             // runes at its end that are lines about calls: unlike the text, they may disappear
 }

@@ -46,7 +46,53 @@ func TestTelegramApprovalColors(t *testing.T) {
 		c.Pass(10 * time.Second)
 		c.pressIn(c.Platform.(buttonPlatform))(0)
 		c.waitShown(c.ada, "Tea is on its way.")
+		all := w.Fake.Messages(telegramworld.Chat(c.ada))
+		if b := all[len(all)-1].Buttons(); len(b) != 1 || b[0].Disabled == nil || b[0].Text != "Once" || b[0].Style != "success" || b[0].Data != "" {
+			t.Errorf("the buttons after the choice are %+v", b)
+		}
 	})
+}
+
+// In a group, the answer to /usage is for its author alone, also if the process dies before or after it is sent.
+func TestTelegramEphemeralUsage(t *testing.T) {
+	for _, crash := range []string{"never", "before", "after"} {
+		t.Run(crash, func(t *testing.T) {
+			onTelegram(t, func(c *chatHarness, w *telegramworld.Platform) {
+				switch crash {
+				case "before": // it is not sent until then
+					w.InjectFault(connectortest.Fault{Op: progressive.Post, In: c.group, Dropped: true})
+				case "after": // it is unknown whether it was sent
+					c.allowedOrphans = 1
+					w.InjectFault(connectortest.Fault{Op: progressive.Post, In: c.group, Mute: time.Minute})
+				}
+				w.SayEphemeral(connectortest.Ada, c.group, "/usage")
+				if crash != "never" {
+					c.Pass(time.Second)
+					c.crash()
+					w.ClearFaults()
+					c.start()
+				}
+				c.Pass(time.Minute)
+				var private, public int
+				for _, m := range w.Fake.Messages(telegramworld.Chat(c.group)) {
+					switch {
+					case m.From.ID != w.Fake.Bot().ID:
+					case m.Receiver != 0:
+						private++
+					default:
+						public++
+						c.forgotten = map[string]bool{fmt.Sprintf("%d/%d", m.Chat, m.ID): true} // it says something else
+						if strings.Contains(m.Text, "message") {
+							t.Errorf("everyone reads %q", m.Text)
+						}
+					}
+				}
+				if private != map[bool]int{true: 0, false: 1}[crash == "before"] || public != map[bool]int{true: 0, false: 1}[crash == "never"] {
+					t.Errorf("%d private and %d public answers", private, public)
+				}
+			})
+		})
+	}
 }
 
 // IN-01: what the server did not hear to be safe comes again, also to the next life.

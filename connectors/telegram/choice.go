@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,29 +28,51 @@ const notTaken = "That didn't work. Please try again."
 
 // keyboard returns one button per option, one per row because labels can be long. A button's data is the question's
 // random id and the option's index, which is far below the limit of 64 bytes. The id can't be guessed, and is valid in
-// every process. Options that approve something are green, and the one that refuses it is red.
+// every process. Options that approve something are green, and the one that refuses it is red. After the choice, only
+// the chosen option is left, disabled.
 func keyboard(o answer.Choices) string {
 	type button struct {
-		Text  string `json:"text"`
-		Data  string `json:"callback_data"`
-		Style string `json:"style,omitempty"`
+		Text     string    `json:"text"`
+		Data     string    `json:"callback_data,omitempty"`
+		Style    string    `json:"style,omitempty"`
+		Disabled *struct{} `json:"disabled,omitempty"`
 	}
 	rows := [][]button{}
 	for i, option := range o.Options {
-		var style string
+		b := button{Text: option, Data: o.ID + ":" + strconv.Itoa(i)}
 		switch {
-		case o.Approval && i == len(o.Options)-1:
-			style = "danger"
+		case o.Refuses(i):
+			b.Style = "danger"
 		case o.Approval:
-			style = "success"
+			b.Style = "success"
+		case o.Chosen > 0:
+			b.Style = "primary"
 		}
-		rows = append(rows, []button{{option, o.ID + ":" + strconv.Itoa(i), style}})
+		switch o.Chosen {
+		case 0:
+			rows = append(rows, []button{b})
+		case i + 1:
+			b.Data, b.Disabled = "", &struct{}{}
+			rows = append(rows, []button{b})
+		}
 	}
 	raw, err := json.Marshal(map[string]any{"inline_keyboard": rows})
 	if err != nil {
 		panic(err) // only strings, which always marshal
 	}
 	return string(raw)
+}
+
+// shownCode matches a code for pairing or for linking accounts, with the command that it belongs to.
+var shownCode = regexp.MustCompile(`(?:/link )?\b[A-HJ-NP-Z2-9]{4}-[A-HJ-NP-Z2-9]{4}\b`)
+
+// copyButton returns a button that copies the code in text; "" if there is none.
+func copyButton(text string) string {
+	code := shownCode.FindString(text)
+	if code == "" {
+		return ""
+	}
+	return `{"inline_keyboard":[[{"text":"📋 ` + code + `","copy_text":{"text":"` + code + `"}}]]}` // letters and digits
 }
 
 // choice converts a button press. The user comes from Telegram, not from the button's data. ok is false if the button
@@ -81,21 +104,21 @@ func (p *updates) pressed(ctx context.Context, u update) error {
 			p.log.Warn("a choice could not be stored and was not accepted", "err", err)
 		}
 	}
-	p.answers.add(u.chat(), callbackAnswer{query: u.CallbackQuery.ID, text: told})
+	params := tgbotapi.Params{"callback_query_id": u.CallbackQuery.ID}
+	if told != "" {
+		params["text"], params["show_alert"] = told, "true"
+	}
+	p.answers.add(u.chat(), pressAnswer{method: "answerCallbackQuery", params: params})
 	return nil
 }
 
 // tellPress answers a press. pause is the server's rate limit on such requests, if any. A failure is only logged: the
 // choice is stored.
-func (p *updates) tellPress(ctx context.Context, a callbackAnswer) (pause time.Duration) {
+func (p *updates) tellPress(ctx context.Context, a pressAnswer) (pause time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	params := tgbotapi.Params{"callback_query_id": a.query}
-	if a.text != "" {
-		params["text"], params["show_alert"] = a.text, "true"
-	}
-	var done bool
-	err := p.client.call(ctx, "answerCallbackQuery", params, &done)
+	var told json.RawMessage
+	err := p.client.call(ctx, a.method, a.params, &told)
 	if err != nil {
 		p.log.Debug("can't answer a button press", "err", fmt.Errorf("answer: %w", err))
 	}
@@ -112,11 +135,12 @@ const (
 	answerLife    = 30 * time.Second // the client stops waiting for an answer after that
 )
 
-// callbackAnswer is the answer to a callback query (a button press). Without an answer, the button keeps spinning.
-type callbackAnswer struct {
-	query string // the id of the callback query
-	text  string // an alert; empty for none
-	due   time.Time
+// pressAnswer is the request that answers a callback query (a button press), or an ephemeral message. Without an answer,
+// the button keeps spinning.
+type pressAnswer struct {
+	method string
+	params tgbotapi.Params
+	due    time.Time
 }
 
 // answers sends the answers to button presses outside the poll loop, which must not wait for them: a bounded number at
@@ -124,7 +148,7 @@ type callbackAnswer struct {
 // That costs only a button that spins for some seconds, because the choice itself has already been stored.
 type answers struct {
 	ctx  context.Context // the requests' context: when it is done, queued answers are dropped
-	send func(ctx context.Context, a callbackAnswer) (pause time.Duration)
+	send func(ctx context.Context, a pressAnswer) (pause time.Duration)
 	log  *slog.Logger
 	jobs *connectors.Jobs[int64] // by chat
 
@@ -132,12 +156,12 @@ type answers struct {
 	until time.Time // the end of the server's rate limit
 }
 
-func newAnswers(ctx context.Context, send func(context.Context, callbackAnswer) time.Duration, log *slog.Logger) *answers {
+func newAnswers(ctx context.Context, send func(context.Context, pressAnswer) time.Duration, log *slog.Logger) *answers {
 	return &answers{ctx: ctx, send: send, log: log, jobs: connectors.NewJobs[int64](answerWorkers, mostAnswers)}
 }
 
 // add queues an answer. It does not block.
-func (q *answers) add(chat int64, a callbackAnswer) {
+func (q *answers) add(chat int64, a pressAnswer) {
 	a.due = time.Now().Add(answerLife)
 	if !q.jobs.Add(chat, func() { q.answer(chat, a) }) {
 		q.log.Debug("too many button presses to answer; one is skipped", "chat", chat)
@@ -145,7 +169,7 @@ func (q *answers) add(chat int64, a callbackAnswer) {
 }
 
 // answer sends a unless it has expired, after a rate limit that is in force.
-func (q *answers) answer(chat int64, a callbackAnswer) {
+func (q *answers) answer(chat int64, a pressAnswer) {
 	if q.hold(a); q.ctx.Err() == nil && time.Now().Before(a.due) {
 		q.close(q.send(q.ctx, a))
 	} else {
@@ -154,7 +178,7 @@ func (q *answers) answer(chat int64, a callbackAnswer) {
 }
 
 // hold waits until the rate limit ends or a expires, whichever comes first.
-func (q *answers) hold(a callbackAnswer) {
+func (q *answers) hold(a pressAnswer) {
 	q.mu.Lock()
 	until := q.until
 	q.mu.Unlock()

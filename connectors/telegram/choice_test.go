@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -49,6 +50,73 @@ func TestApprovalColors(t *testing.T) {
 		}
 		if got != "Once success; Always here success; Deny danger; " {
 			t.Errorf("the buttons are %s", got)
+		}
+	})
+}
+
+// The chosen option stays, disabled and colored. A server that has no disabled buttons costs one request, once.
+func TestChosenOption(t *testing.T) {
+	for name, c := range map[string]struct {
+		chosen answer.Choices
+		old    bool
+		want   string
+	}{
+		"approved": {answer.Choices{ID: "q", Options: []string{"Once", "Always", "Deny"}, Approval: true, Chosen: 2}, false, "Always success; "},
+		"denied":   {answer.Choices{ID: "q", Options: []string{"Once", "Always", "Deny"}, Approval: true, Chosen: 3}, false, "Deny danger; "},
+		"a choice": {answer.Choices{ID: "q", Options: []string{"Tea", "Coffee"}, Chosen: 1}, false, "Tea primary; "},
+		"older":    {answer.Choices{ID: "q", Options: []string{"Tea", "Coffee"}, Chosen: 1}, true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withBot(t, func(t *testing.T, r *botHarness) {
+				chat, s := r.private()
+				open := c.chosen
+				open.Chosen = 0
+				v := view("Which?")
+				v.Choices = &open
+				id, err := s.Post(t.Context(), s.Render(v)[0], "")
+				require.NoError(t, err)
+				v.Choices, v.Chosen = nil, &c.chosen
+				if c.old {
+					r.Fault(telegramfake.Fault{Method: "editMessageText", Status: 400, Body: `{"ok":false,"error_code":400,` +
+						`"description":"Bad Request: can't parse inline keyboard button: Text buttons are unallowed in the inline keyboard"}`})
+					if err := s.Edit(t.Context(), id, s.Render(v)[0]); !errors.Is(err, progressive.ErrUnsent) {
+						t.Errorf("the first refusal is %v", err)
+					}
+				}
+				require.NoError(t, s.Edit(t.Context(), id, s.Render(v)[0]))
+				var got string
+				for _, b := range r.Messages(chat)[0].Buttons() {
+					if b.Disabled == nil {
+						t.Error("the chosen option can be pressed")
+					}
+					got += b.Text + " " + b.Style + "; "
+				}
+				if got != c.want {
+					t.Errorf("the buttons are %q; want %q", got, c.want)
+				}
+			})
+		})
+	}
+}
+
+// A code can be copied by a button.
+func TestCodeToCopy(t *testing.T) {
+	withBot(t, func(t *testing.T, r *botHarness) {
+		chat, s := r.private()
+		for text, want := range map[string]string{
+			"Send them this code within an hour: ABCD-2345": "ABCD-2345",
+			"Send me `/link ABCD-2345` in a direct chat":    "/link ABCD-2345",
+			"From 2024-2026, ABCD-23456 and abcd-2345":      "",
+		} {
+			r.post(s, text)
+			all := r.Messages(chat)
+			var got string
+			for _, b := range all[len(all)-1].Buttons() {
+				got += b.Copy.Text
+			}
+			if got != want {
+				t.Errorf("%q has a button for %q; want %q", text, got, want)
+			}
 		}
 	})
 }

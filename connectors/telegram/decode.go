@@ -56,6 +56,7 @@ type essential struct {
 	GuestQuery         string  `json:"guest_query_id"`
 	Forwarded          bool    `json:"is_automatic_forward"`
 	Thread             int     `json:"message_thread_id"`
+	Ephemeral          int     `json:"ephemeral_message_id"`
 	InTopic            bool    `json:"is_topic_message"`
 	MigrateTo          int64   `json:"migrate_to_chat_id"`
 	MigrateFrom        int64   `json:"migrate_from_chat_id"`

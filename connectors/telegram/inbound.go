@@ -30,6 +30,7 @@ type update struct {
 // newerMessage holds fields of Message that are newer than Bot API 5.5.
 type newerMessage struct {
 	Thread             int            `json:"message_thread_id"`
+	Ephemeral          int            `json:"ephemeral_message_id"`
 	InTopic            bool           `json:"is_topic_message"`
 	SenderBusinessBot  *tgbotapi.User `json:"sender_business_bot"`
 	BusinessConnection string         `json:"business_connection_id"`
@@ -91,6 +92,9 @@ func (s self) inbound(m *tgbotapi.Message, newer *newerMessage, first func(int64
 	in.Address = chat.Address{
 		Connector: Name, Room: in.Room, ReplyTo: in.ID,
 		ConnectorData: address{Chat: m.Chat.ID, Topic: topic, Message: m.MessageID, Kind: m.Chat.Type, Asker: asker(m)}.encode(),
+	}
+	if newer.Ephemeral != 0 && m.From != nil {
+		in = s.whispered(in, m, newer.Ephemeral)
 	}
 	return in
 }

@@ -22,23 +22,33 @@ const (
 // limits such requests, and keeps the values. Texts that are not configured stay as they are.
 func (t *Telegram) introduce(ctx context.Context) error {
 	return errors.Join(
-		t.listCommands(ctx),
+		t.listCommands(ctx, ""),
+		t.listCommands(ctx, groups),
 		t.describe(ctx, "Description", "description", t.config.Description),
 		t.describe(ctx, "ShortDescription", "short_description", t.config.ShortDescription),
 	)
 }
 
-// listCommands sets the commands for the clients' command menu.
-func (t *Telegram) listCommands(ctx context.Context) error {
+// groups is the scope of the commands in groups.
+const groups = `{"type":"all_group_chats"}`
+
+// listCommands sets the commands for the clients' command menu: in a scope, or, if it is empty, where no other scope
+// applies. In groups, clients send the commands whose answers concern only their author so that no one else sees either.
+func (t *Telegram) listCommands(ctx context.Context, scope string) error {
 	type item struct {
 		Command     chat.CommandName `json:"command"`
 		Description string           `json:"description"`
+		Ephemeral   bool             `json:"is_ephemeral,omitempty"`
 	}
 	var items, now []item
 	for _, c := range chat.Commands() {
-		items = append(items, item{c.Name, c.Description})
+		if scope != groups || !c.Name.Direct() {
+			items = append(items, item{c.Name, c.Description, scope == groups && c.Private})
+		}
 	}
-	if err := t.client.call(ctx, "getMyCommands", nil, &now); err != nil {
+	params := tgbotapi.Params{}
+	params.AddNonEmpty("scope", scope)
+	if err := t.client.call(ctx, "getMyCommands", params, &now); err != nil {
 		return err
 	}
 	if slices.Equal(items, now) {
@@ -49,7 +59,8 @@ func (t *Telegram) listCommands(ctx context.Context) error {
 		return fmt.Errorf("list the commands: %w", err)
 	}
 	var done bool
-	return t.client.call(ctx, "setMyCommands", tgbotapi.Params{"commands": string(list)}, &done)
+	params["commands"] = string(list)
+	return t.client.call(ctx, "setMyCommands", params, &done)
 }
 
 // describe sets a text of the profile: method is the end of the names of its methods, and field is its parameter.

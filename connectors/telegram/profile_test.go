@@ -29,12 +29,12 @@ func TestProfileIsSetOnce(t *testing.T) {
 			}
 		}
 		start("", "")
-		want(1, 0, 0)
+		want(2, 0, 0)
 		start("Ask me", "A helper")
 		start("Ask me", "A helper")
-		want(1, 1, 1)
+		want(2, 1, 1)
 		start("Ask me anything", "")
-		want(1, 2, 1)
+		want(2, 2, 1)
 		var now map[string]string
 		bot := start("", "")
 		if err := bot.client.call(t.Context(), "getMyDescription", nil, &now); err != nil || now["description"] != "Ask me anything" {
@@ -45,7 +45,7 @@ func TestProfileIsSetOnce(t *testing.T) {
 			t.Error(err)
 		}
 		start("", "")
-		want(3, 2, 1) // with the one above
+		want(4, 2, 1) // with the one above
 	})
 }
 

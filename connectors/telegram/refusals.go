@@ -50,6 +50,12 @@ func (s *sink) judgeBad(op progressive.Op, r *refusal) error {
 		return nil
 	case r.says("can't parse entities"):
 		return fmt.Errorf("%w: %w", progressive.ErrUnparsable, r) // the formatting can't be parsed
+	case op == progressive.Post && !r.says("can't parse entities") && s.whisper.next():
+		// The next attempt is sent in another way, so it is a different request.
+		return fmt.Errorf("%w: %w", progressive.ErrUnsent, r)
+	// A Bot API server before 10.3 has no disabled buttons, and an edit removes the keyboard instead.
+	case r.says("inline keyboard button") && s.telegram.older.CompareAndSwap(false, true):
+		return fmt.Errorf("%w: %w", progressive.ErrUnsent, r)
 	case r.says("message to be replied not found", "message to reply not found"):
 		s.alone = true
 		// The next attempt has no reply, so it is a different request.

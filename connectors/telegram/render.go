@@ -21,6 +21,6 @@ func display(reply bool, asker string) progressive.MarkdownOptions {
 	return progressive.MarkdownOptions{
 		Dialect:  markdown.HTML(markdown.HTMLOptions{Spoiler: "tg-spoiler", Mentions: mention}),
 		Limits:   markdown.Limits{Length: mostText, Raw: mostRaw, Entities: mostEntities},
-		MostFile: mostFile, Reply: reply,
+		MostFile: mostFile, Reply: reply, Chosen: true,
 	}
 }

@@ -26,7 +26,8 @@ const typingTime = 5 * time.Second
 type sink struct {
 	telegram *Telegram
 	to       address
-	alone    bool // the message we would reply to is gone
+	alone    bool     // the message we would reply to is gone
+	whisper  *whisper // nil if everyone sees the answer
 	topic    deletedTopic
 	prose    *progressive.MarkdownMessages
 }
@@ -79,6 +80,9 @@ func (s *sink) Scopes(progressive.Op) []progressive.Scope {
 
 // Render implements [progressive.Sink].
 func (s *sink) Render(v answer.View, refused ...string) []progressive.Part {
+	if parts := s.whisper.replaced(v); parts != nil {
+		return parts
+	}
 	return s.prose.Parts(v, refused...)
 }
 
@@ -101,8 +105,8 @@ func (s *sink) Post(ctx context.Context, p progressive.Part, _ string) (string, 
 	if err = judgeFile(p, s.judge(progressive.Post, chat, err)); err != nil {
 		return "", err
 	}
-	s.topic.posted(id)
-	return messageID(chat, id), nil
+	s.topic.posted(id.message)
+	return id.id(), nil
 }
 
 // move stores the chat's new id. If that fails, the next request gets the same refusal and tries again. It does not end
@@ -116,8 +120,8 @@ func (s *sink) move(chat, to int64) {
 }
 
 // send makes the request of Post, to the given chat.
-func (s *sink) send(ctx context.Context, chat int64, p progressive.Part) (int, error) {
-	method, params, files := "sendMessage", content(chat, p), []tgbotapi.RequestFile(nil)
+func (s *sink) send(ctx context.Context, chat int64, p progressive.Part) (posted, error) {
+	method, params, files := "sendMessage", s.content(chat, p), []tgbotapi.RequestFile(nil)
 	if p.File != nil {
 		c := carry(*p.File)
 		method, params, files = c.method(), tgbotapi.Params{"chat_id": params["chat_id"]}, c.files(c.kind)
@@ -127,16 +131,22 @@ func (s *sink) send(ctx context.Context, chat int64, p progressive.Part) (int, e
 	if p.ReplyTo && !s.alone && chat == s.to.Chat {
 		params["reply_parameters"] = fmt.Sprintf(`{"message_id":%d,"allow_sending_without_reply":true}`, s.to.Message)
 	}
+	s.whisper.address(params)
 	var sent struct {
-		ID int `json:"message_id"`
+		ID        int `json:"message_id"`
+		Ephemeral int `json:"ephemeral_message_id"`
 	}
 	err := s.telegram.client.call(ctx, method, params, &sent, files...)
-	return sent.ID, err
+	if sent.Ephemeral != 0 && s.whisper != nil {
+		s.whisper.posted = true
+		return posted{chat, sent.Ephemeral, s.whisper.User}, err
+	}
+	return posted{chat: chat, message: sent.ID}, err
 }
 
 // content returns a message's parameters. Link previews are disabled in every request, because an edit without the
 // option enables them again.
-func content(chat int64, p progressive.Part) tgbotapi.Params {
+func (s *sink) content(chat int64, p progressive.Part) tgbotapi.Params {
 	params := tgbotapi.Params{
 		"chat_id": strconv.FormatInt(chat, 10), "text": p.Plain, "link_preview_options": `{"is_disabled":true}`,
 	}
@@ -144,8 +154,10 @@ func content(chat int64, p progressive.Part) tgbotapi.Params {
 		params["text"], params["parse_mode"] = p.Text, tgbotapi.ModeHTML
 	}
 	// Without a keyboard, an edit removes the buttons.
-	if p.Offer != nil {
+	if p.Offer != nil && (p.Offer.Chosen == 0 || !s.telegram.older.Load()) {
 		params["reply_markup"] = keyboard(*p.Offer)
+	} else if p.Offer == nil {
+		params.AddNonEmpty("reply_markup", copyButton(p.Plain))
 	}
 	return params
 }
@@ -159,19 +171,19 @@ func (s *sink) addTopic(params tgbotapi.Params) {
 
 // Edit implements [progressive.Editor]. An id that can't be read is that of no message: [progressive.ErrGone].
 func (s *sink) Edit(ctx context.Context, id string, p progressive.Part) error {
-	chat, message, err := parseMessageID(id)
+	m, err := parsePosted(id)
 	if err != nil {
 		return fmt.Errorf("%w: %w", progressive.ErrGone, err)
 	}
-	method, params, files := "editMessageText", content(chat, p), []tgbotapi.RequestFile(nil)
+	method, params, files := "editMessageText", s.content(m.chat, p), []tgbotapi.RequestFile(nil)
 	if p.File != nil {
 		c := carry(*p.File)
-		method, params, files = "editMessageMedia", tgbotapi.Params{"chat_id": params["chat_id"], "media": c.media()}, c.files(attached)
+		method, params, files = "editMessageMedia", tgbotapi.Params{"media": c.media()}, c.files(attached)
 	}
-	params["message_id"] = strconv.Itoa(message)
+	method = m.request(method, params)
 	var edited json.RawMessage
-	err = s.judge(progressive.Edit, chat, s.telegram.client.call(ctx, method, params, &edited, files...))
-	if errors.Is(err, progressive.ErrGone) && s.goneWithTopic(ctx, message) {
+	err = s.judge(progressive.Edit, m.chat, s.telegram.client.call(ctx, method, params, &edited, files...))
+	if errors.Is(err, progressive.ErrGone) && s.goneWithTopic(ctx, m.message) {
 		err = fmt.Errorf("%w: its topic was deleted: %v", progressive.ErrStale, err)
 	}
 	return judgeFile(p, err)
@@ -180,14 +192,14 @@ func (s *sink) Edit(ctx context.Context, id string, p progressive.Part) error {
 // Delete implements [progressive.Deleter]. A message that can't be deleted any more (in groups after 48 hours) is
 // [progressive.ErrGone].
 func (s *sink) Delete(ctx context.Context, id string) error {
-	chat, message, err := parseMessageID(id)
+	m, err := parsePosted(id)
 	if err != nil {
 		return fmt.Errorf("%w: %w", progressive.ErrGone, err)
 	}
+	params := tgbotapi.Params{}
+	method := m.request("deleteMessage", params)
 	var done bool
-	return s.judge(progressive.Delete, chat, s.telegram.client.call(ctx, "deleteMessage", tgbotapi.Params{
-		"chat_id": strconv.FormatInt(chat, 10), "message_id": strconv.Itoa(message),
-	}, &done))
+	return s.judge(progressive.Delete, m.chat, s.telegram.client.call(ctx, method, params, &done))
 }
 
 // Guesses implements [progressive.Guesser]. In a private chat only the bot and one user write, and messages are numbered one
@@ -205,17 +217,17 @@ func (s *sink) Guesses() (ids []string, room chat.RoomID) {
 // Probe implements [progressive.Prober].
 func (s *sink) Probe(ctx context.Context) error {
 	if s.to.Kind != channel {
-		_, err := s.Typing(ctx)
-		return err
+		return s.showTyping(ctx)
 	}
 	chat := s.telegram.moves.now(s.to.Chat)
 	var about json.RawMessage
 	return s.judge(progressive.Typing, chat, s.telegram.client.call(ctx, "getChat", tgbotapi.Params{"chat_id": strconv.FormatInt(chat, 10)}, &about))
 }
 
-// Typing implements [progressive.Typer]. Channels have no typing indicator; 0 means that it need not be renewed.
+// Typing implements [progressive.Typer]. Channels have no typing indicator, and that of a group is for everyone to see; 0
+// means that it need not be renewed.
 func (s *sink) Typing(ctx context.Context) (time.Duration, error) {
-	if s.to.Kind == channel {
+	if s.to.Kind == channel || s.whisper != nil {
 		return 0, nil
 	}
 	if err := s.showTyping(ctx); err != nil {

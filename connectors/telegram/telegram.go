@@ -24,6 +24,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
@@ -33,8 +34,8 @@ import (
 )
 
 // Telegram is one bot. It implements [connectors.Connector], [connectors.Poster], [connectors.Fetcher] and
-// [connectors.Checker]. Nothing in it changes after New, except inside client, moves and hook, which are safe for concurrent
-// use; calls of Run must not overlap.
+// [connectors.Checker]. Nothing in it changes after New, except inside client, moves, hook and older, which are safe for
+// concurrent use; calls of Run must not overlap.
 type Telegram struct {
 	config  Config
 	client  *client
@@ -42,6 +43,7 @@ type Telegram struct {
 	wrong   error // invalid options
 	moves   *moves
 	hook    *webhook
+	older   atomic.Bool // the server refused a disabled button
 	log     *slog.Logger
 }
 
@@ -114,7 +116,11 @@ func (t *Telegram) Open(ctx context.Context, a chat.Address) (progressive.Sink, 
 	if err := t.moves.load(ctx); err != nil {
 		return nil, err
 	}
-	return newSink(t, own), nil
+	s := newSink(t, own)
+	if s.whisper, err = parseWhisper(a.Response); err != nil {
+		return nil, fmt.Errorf("%w: %w", chat.ErrUnreached, err)
+	}
+	return s, nil
 }
 
 // Check implements [connectors.Checker]. It leaves a webhook alone, because another program may still use it until the

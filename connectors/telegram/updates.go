@@ -94,7 +94,11 @@ func (p *updates) message(ctx context.Context, m *tgbotapi.Message, newer *newer
 			return err
 		}
 	}
-	return p.hand(ctx, p.self.inbound(m, newer, p.moves.first), fmt.Sprintf("message %d of", m.MessageID), m.Chat.ID)
+	in := p.self.inbound(m, newer, p.moves.first)
+	if e, ok := in.(chat.Message); ok && len(e.Address.Response) > 0 {
+		return p.whispered(ctx, m, e)
+	}
+	return p.hand(ctx, in, fmt.Sprintf("message %d of", m.MessageID), m.Chat.ID)
 }
 
 // edited delivers a message's new content. The core decides whether the text has changed and whether that matters.

@@ -25,6 +25,7 @@ type Answer struct {
 	history   callbackHistory
 	important []string
 	offer     *Choices
+	chosen    *Choices
 	outcome   Outcome
 	thinking  bool
 	reasoning strings.Builder
@@ -101,7 +102,7 @@ func (a *Answer) apply(c Change) {
 	case ToolStage:
 		a.move(s, c)
 	case ChoicesChanged:
-		a.offer = c.Choices
+		a.offer, a.chosen = c.Choices, c.Chosen
 		a.log = append(a.log, entry{end: c.End, change: c})
 	case Ended:
 		a.outcome, a.offer = *c.Outcome, c.Outcome.Offer
@@ -263,7 +264,7 @@ func (a *Answer) View() View {
 }
 
 func (a *Answer) viewLocked() View {
-	v := View{At: a.at, History: a.history.list(), Important: slices.Clip(a.important), Choices: a.offer, Outcome: a.outcome, Thinking: a.thinking}
+	v := View{At: a.at, History: a.history.list(), Important: slices.Clip(a.important), Choices: a.offer, Chosen: a.chosen, Outcome: a.outcome, Thinking: a.thinking}
 	for _, s := range a.segs {
 		v.Segments = append(v.Segments, Segment{s.call, s.tool, s.text.String(), s.files, s.notice})
 	}

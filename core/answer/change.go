@@ -36,6 +36,7 @@ type Change struct {
 	Files   []llm.File `json:"files,omitempty"`
 	Tool    *Tool      `json:"tool,omitempty"`    // of ToolStage; immutable once applied
 	Choices *Choices   `json:"offer,omitempty"`   // of ChoicesChanged
+	Chosen  *Choices   `json:"chosen,omitempty"`  // of ChoicesChanged without Choices: those that had them, with the choice
 	Outcome *Outcome   `json:"outcome,omitempty"` // of Ended
 	History []string   `json:"history,omitempty"` // of Ended: the complete history, for readers that missed parts of it
 }
@@ -204,6 +205,7 @@ type View struct {
 	Segments []Segment // in order of their beginning
 	History  []string  // outputs of calls, oldest first, without immediate repetitions
 	Choices  *Choices  // the current options; nil if there are none
+	Chosen   *Choices  // without Choices: the last options, if a user chose one, for platforms that keep it visible
 	// Important are the first important updates of calls, oldest first, for platforms that can't edit messages.
 	Important []string
 	Outcome   Outcome
@@ -222,7 +224,7 @@ func (v View) Copied() View {
 	for i := range v.Segments { // these are created per view
 		v.Segments[i].Files = slices.Clone(v.Segments[i].Files)
 	}
-	for _, o := range []**Choices{&v.Choices, &v.Outcome.Offer} {
+	for _, o := range []**Choices{&v.Choices, &v.Chosen, &v.Outcome.Offer} {
 		if *o != nil {
 			own := **o
 			own.Options = slices.Clone(own.Options)
@@ -304,7 +306,12 @@ type Choices struct {
 	Options []string `json:"options"`
 	// Approval is that of [chat.Question]. Readers in other processes do not get it.
 	Approval bool `json:"-"`
+	// Chosen is the number of the chosen option, from 1; 0 while users can choose.
+	Chosen int `json:"chosen,omitempty"`
 }
+
+// Refuses reports whether option i, from 0, refuses something that the others approve.
+func (o Choices) Refuses(i int) bool { return o.Approval && i == len(o.Options)-1 }
 
 // Named returns the index of the option that text names by its title or number, optionally after the agent's name. A
 // title takes precedence over a number: an option titled "2" is chosen by "2".

@@ -30,6 +30,11 @@ const (
 	AdminCommand     CommandName = "admin"     // gives a code for the operator's page
 )
 
+// Direct reports whether the command only works in a direct chat.
+func (n CommandName) Direct() bool {
+	return slices.Contains([]CommandName{LinkCommand, UnlinkCommand, AdminCommand}, n)
+}
+
 // CommandSpec is a command as listed by /help and in the menus of platforms.
 type CommandSpec struct {
 	Name        CommandName

@@ -3,6 +3,7 @@ package chat
 import (
 	"time"
 
+	"parley/core/answer"
 	"parley/core/text"
 )
 
@@ -34,6 +35,15 @@ type Question struct {
 
 // Open reports whether the question can still be answered.
 func (q Question) Open(now time.Time) bool { return q.ResultRun == "" && now.Before(q.Expires) }
+
+// Choices returns the visible part of q, with the choice if there is one.
+func (q Question) Choices() *answer.Choices {
+	c := &answer.Choices{ID: q.ID, Options: q.Options, Approval: q.Approval}
+	if q.By != "" {
+		c.Chosen = q.Choice + 1
+	}
+	return c
+}
 
 // ChoiceLine describes the choice, and the user who made it if others could have.
 func (q Question) ChoiceLine(where RoomKind) string {

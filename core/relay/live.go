@@ -291,7 +291,7 @@ func (l *Registry) replay(ctx context.Context, run chat.Run) (*answer.Answer, er
 	case err != nil && !errors.Is(err, chat.ErrNotFound):
 		return nil, fmt.Errorf("recall what %s asks: %w", run.ID, err)
 	case err == nil && q.Run == run.ID && q.Open(time.Now()) && o.Status == answer.Completed:
-		o.Offer = &answer.Choices{ID: q.ID, Options: q.Options, Approval: q.Approval}
+		o.Offer = q.Choices()
 	}
 	a.End(o)
 	return a, nil

@@ -101,7 +101,7 @@ func (ak *asking) awaitChoice(asker context.Context, q chat.Question) (chat.Ques
 	if ak.at.life.Err() != nil {
 		return q, false
 	}
-	ak.removeOptions(q)
+	ak.removeOptions(now)
 	if err == nil {
 		return now, now.By != ""
 	}
@@ -144,17 +144,17 @@ func (ak *asking) closed(ctx context.Context, q chat.Question) (chat.Question, e
 func (ak *asking) offer(q chat.Question) {
 	ak.mu.Lock()
 	defer ak.mu.Unlock()
-	ak.offered = &answer.Choices{ID: q.ID, Options: q.Options, Approval: q.Approval}
+	ak.offered = q.Choices()
 	ak.at.answer.Apply(answer.Change{Kind: answer.ChoicesChanged, Choices: ak.offered})
 }
 
-// removeOptions removes the options of q, unless there are others by now.
+// removeOptions removes the options of q, unless there are others by now. A choice stays.
 func (ak *asking) removeOptions(q chat.Question) {
 	ak.mu.Lock()
 	defer ak.mu.Unlock()
 	if ak.offered != nil && ak.offered.ID == q.ID {
 		ak.offered = nil
-		ak.at.answer.Apply(answer.Change{Kind: answer.ChoicesChanged})
+		ak.at.closeOptions(q)
 	}
 }
 
@@ -240,6 +240,7 @@ func (ak *asking) resumeChoice(ctx context.Context) error {
 		says = notDone
 	}
 	ak.at.answer.Apply(answer.Change{Kind: answer.Text, Step: 1, Text: q.ChoiceLine(ak.at.run.RoomKind)})
+	ak.at.closeOptions(q)
 	if says != "" {
 		ak.at.answer.Apply(answer.Change{Kind: answer.Text, Step: 2, Text: says})
 	}

@@ -32,6 +32,15 @@ type attempt struct {
 // unattended reports whether no user asked for the run: a schedule or a hook did.
 func (at *attempt) unattended() bool { return at.run.Address.BilledTo.Automatic() }
 
+// closeOptions removes the options of q. If a user chose one, it stays visible where the platform can show it.
+func (at *attempt) closeOptions(q chat.Question) {
+	c := answer.Change{Kind: answer.ChoicesChanged}
+	if q.By != "" {
+		c.Chosen = q.Choices()
+	}
+	at.answer.Apply(c)
+}
+
 // say adds a text to the answer.
 func (at *attempt) say(text string) {
 	at.answer.Apply(answer.Change{Kind: answer.Text, Text: text})

@@ -163,7 +163,11 @@ func (w *waiting) chose(ctx context.Context, waitedFor string) (q chat.Question,
 		q, err = w.store.QuestionOf(ctx, w.at.run.ID)
 		return chat.Unless(err, chat.ErrNotFound)
 	})
-	return q, err == nil && q.Run == w.at.run.ID && isFor(q.Payload, waitedFor) && q.By != "", err
+	ok = err == nil && q.Run == w.at.run.ID && isFor(q.Payload, waitedFor) && q.By != ""
+	if ok && w.now == nil {
+		w.at.closeOptions(q)
+	}
+	return q, ok, err
 }
 
 // release stores the continuation and releases the run and its room, in one transaction. It fails with [answer.ErrLost]

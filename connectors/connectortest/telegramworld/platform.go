@@ -132,7 +132,7 @@ func (w *Platform) Remove(in connectortest.Room, m connectortest.Message) {
 // message is m as the server knows it.
 func (w *Platform) message(in connectortest.Room, m connectortest.Message) telegramfake.Message {
 	all := w.Fake.Messages(Chat(in))
-	i := slices.IndexFunc(all, func(there telegramfake.Message) bool { return messageID(there.Chat, there.ID) == m.ID })
+	i := slices.IndexFunc(all, func(there telegramfake.Message) bool { return idOf(there) == m.ID })
 	return all[i]
 }
 
@@ -159,6 +159,20 @@ func Chat(in connectortest.Room) telegramfake.Chat {
 
 // messageID is the form that the connector gives to ids of messages.
 func messageID(chat int64, message int) string { return fmt.Sprintf("%d/%d", chat, message) }
+
+// idOf is the same for a message that can be ephemeral.
+func idOf(m telegramfake.Message) string {
+	if m.Receiver != 0 {
+		return fmt.Sprintf("%d/e%d/%d", m.Chat, -m.ID, m.Receiver)
+	}
+	return messageID(m.Chat, m.ID)
+}
+
+// SayEphemeral sends a command that only the bot sees.
+func (w *Platform) SayEphemeral(from connectortest.User, in connectortest.Room, text string) {
+	w.visit(in)
+	w.Fake.SayEphemeral(Chat(in), w.users[from], text)
+}
 
 // SayInTopic writes in a topic of a forum.
 func (w *Platform) SayInTopic(from connectortest.User, in telegramfake.Chat, topic int, text string) {

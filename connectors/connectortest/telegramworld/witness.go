@@ -85,7 +85,7 @@ func (w *Platform) Messages(in connectortest.Room) (all []connectortest.Message)
 		if m.Service != "" {
 			continue
 		}
-		out := connectortest.Message{ID: messageID(m.Chat, m.ID), ByBot: m.From.ID == w.Fake.Bot().ID, Text: m.Text, Files: files(m.Upload), Reactions: m.Reactions}
+		out := connectortest.Message{ID: idOf(m), ByBot: m.From.ID == w.Fake.Bot().ID, Text: m.Text, Files: files(m.Upload), Reactions: m.Reactions}
 		for _, v := range w.Fake.History(m) {
 			out.Versions = append(out.Versions, connectortest.Version{At: v.At, Text: v.Text, Files: files(v.Upload)})
 		}

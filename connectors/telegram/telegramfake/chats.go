@@ -18,6 +18,9 @@ type chat struct {
 	out      string // why the bot can't write, empty if it can
 	mute     bool   // the bot may not post in this channel
 	newID    int64  // after a migration
+	admin    bool   // the bot is an administrator
+
+	ephemeral int // the last number of an ephemeral message
 }
 
 type topic struct {

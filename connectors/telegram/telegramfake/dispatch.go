@@ -21,7 +21,7 @@ func (s *Server) table() map[string]method {
 	send := map[string]kind{
 		"chat_id": isChat, "message_thread_id": isInt, "text": isString, "parse_mode": isString, "entities": isArray,
 		"link_preview_options": isObject, "disable_notification": isBool, "protect_content": isBool,
-		"reply_parameters": isObject, "reply_markup": isObject,
+		"reply_parameters": isObject, "reply_markup": isObject, "ephemeral_message_parameters": isObject,
 	}
 	edit := map[string]kind{
 		"chat_id": isChat, "message_id": isInt, "text": isString, "parse_mode": isString, "entities": isArray,
@@ -29,6 +29,7 @@ func (s *Server) table() map[string]method {
 	}
 	photo := map[string]kind{
 		"chat_id": isChat, "message_thread_id": isInt, "photo": isString, "disable_notification": isBool, "reply_parameters": isObject,
+		"ephemeral_message_parameters": isObject,
 	}
 	audio, document := maps.Clone(photo), maps.Clone(photo)
 	delete(audio, "photo")
@@ -44,6 +45,13 @@ func (s *Server) table() map[string]method {
 	answer := map[string]kind{
 		"callback_query_id": isString, "text": isString, "show_alert": isBool, "url": isString, "cache_time": isInt,
 	}
+	whispered := func(of map[string]kind) map[string]kind {
+		of = maps.Clone(of)
+		delete(of, "message_id")
+		of["receiver_user_id"], of["ephemeral_message_id"] = isInt, isInt
+		return of
+	}
+	remove := map[string]kind{"chat_id": isChat, "message_id": isInt}
 	scope := map[string]kind{"scope": isObject, "language_code": isString}
 	setScope := map[string]kind{"commands": isArray, "scope": isObject, "language_code": isString}
 	return map[string]method{
@@ -67,9 +75,13 @@ func (s *Server) table() map[string]method {
 		"sendDocument":          {params: document, charged: true, run: s.sendFile},
 		"editMessageText":       {params: edit, charged: true, run: s.editMessageText},
 		"editMessageMedia":      {params: media, charged: true, run: s.editMessageMedia},
-		"deleteMessage":         {params: map[string]kind{"chat_id": isChat, "message_id": isInt}, charged: true, run: s.deleteMessage},
+		"deleteMessage":         {params: remove, charged: true, run: s.deleteMessage},
 		"sendChatAction":        {params: action, charged: true, run: s.sendChatAction},
 		"setMessageReaction":    {params: map[string]kind{"chat_id": isChat, "message_id": isInt, "reaction": isArray, "is_big": isBool}, charged: true, run: s.setMessageReaction},
+
+		"editEphemeralMessageText":  {params: whispered(edit), charged: true, run: s.ephemeral(s.editMessageText)},
+		"editEphemeralMessageMedia": {params: whispered(media), charged: true, run: s.ephemeral(s.editMessageMedia)},
+		"deleteEphemeralMessage":    {params: whispered(remove), charged: true, run: s.ephemeral(s.deleteMessage)},
 	}
 }
 

@@ -69,6 +69,7 @@ type Message struct {
 	LinkPreview *LinkPreviewOptions
 	Markup      json.RawMessage // reply_markup
 	Silent      bool
+	Receiver    int64  // the only user who sees it; 0 for everyone
 	Service     string // the field of a service message, as migrate_to_chat_id
 	Date        time.Time
 	Edited      time.Time // of the last edit, zero if never
@@ -111,6 +112,7 @@ type message struct {
 	versions  []Version
 	deleted   bool
 	reactions []string // the bot's
+	to        *User    // of an ephemeral message
 }
 
 func (m *message) now() *Version { return &m.versions[len(m.versions)-1] }
@@ -124,6 +126,9 @@ func (m *message) public() Message {
 	}
 	if len(m.versions) > 1 {
 		out.Edited = v.At
+	}
+	if m.to != nil {
+		out.Receiver = m.to.ID
 	}
 	return out
 }
@@ -141,6 +146,9 @@ func (m *message) wire(nested bool) map[string]any {
 		if when {
 			out[name] = value
 		}
+	}
+	if m.to != nil {
+		out["message_id"], out["ephemeral_message_id"], out["receiver_user"] = 0, -m.id, m.to
 	}
 	set("message_thread_id", m.thread, m.thread != 0)
 	set("is_topic_message", true, m.topic)

@@ -195,7 +195,7 @@ func (s *Server) tell(m *message) {
 
 // visible is privacy mode (TR-27): in groups the bot gets commands, mentions, replies to itself, service messages.
 func (s *Server) visible(m *message) bool {
-	if s.readAll || m.chat.Type == private || m.chat.Type == channel || m.service != "" {
+	if s.readAll || m.chat.Type == private || m.chat.Type == channel || m.service != "" || m.to != nil {
 		return true
 	}
 	if target := m.chat.messages[m.replyTo]; target != nil && target.from.ID == s.bot.ID {

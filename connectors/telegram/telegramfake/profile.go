@@ -43,6 +43,7 @@ func (s *Server) getChat(c *call) (any, error) {
 type Command struct {
 	Command     string `json:"command"`
 	Description string `json:"description"`
+	Ephemeral   bool   `json:"is_ephemeral,omitempty"`
 }
 
 // commandScope is BotCommandScope; as a value it is the key of a list of commands.

@@ -13,6 +13,7 @@ const deleteLimit = 48 * time.Hour
 // replyParameters holds the modeled part of ReplyParameters.
 type replyParameters struct {
 	MessageID int             `json:"message_id"`
+	Ephemeral int             `json:"ephemeral_message_id"`
 	ChatID    json.RawMessage `json:"chat_id"`
 	Anyway    bool            `json:"allow_sending_without_reply"`
 }
@@ -38,9 +39,18 @@ func (s *Server) send(c *call, v Version) (any, error) {
 	if thread == 0 && target != nil && target.topic && target.chat == c.chat {
 		thread = target.thread // a reply goes to the topic of the message it replies to
 	}
-	m := s.post(c.chat, &s.bot, v)
+	to, err := s.receiver(c, target)
+	if err != nil {
+		return nil, err
+	}
+	var m *message
+	if to != nil {
+		m = s.whisper(c.chat, &s.bot, to, v)
+	} else {
+		m = s.post(c.chat, &s.bot, v)
+	}
 	m.thread, m.topic, m.silent = thread, thread != 0, c.params["disable_notification"] == "true"
-	if target != nil {
+	if target != nil && to == nil {
 		m.replyIn(target)
 	}
 	if v.Upload != nil {
@@ -76,6 +86,9 @@ func (s *Server) replyTarget(c *call) (*message, error) {
 		if from, err = s.readable(id); err != nil {
 			return nil, err
 		}
+	}
+	if p.Ephemeral != 0 {
+		p.MessageID = -p.Ephemeral
 	}
 	if m := from.live(p.MessageID); m != nil {
 		return m, nil

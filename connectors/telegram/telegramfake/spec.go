@@ -36,6 +36,7 @@ type specField struct {
 	Name     string
 	Types    []string
 	Required bool
+	Optional bool // of an addition: it is no longer required
 }
 
 // specDocument is the form of the file and of the addition.
@@ -68,8 +69,11 @@ func extend(items, more map[string]specItem) {
 	for name, add := range more {
 		item := items[name]
 		for _, f := range add.Fields {
-			if !slices.ContainsFunc(item.Fields, func(k specField) bool { return k.Name == f.Name }) {
+			i := slices.IndexFunc(item.Fields, func(k specField) bool { return k.Name == f.Name })
+			if i < 0 {
 				item.Fields = append(item.Fields, f)
+			} else if f.Optional {
+				item.Fields[i].Required = false
 			}
 		}
 		for _, s := range add.Subtypes {
