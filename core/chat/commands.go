@@ -3,6 +3,8 @@ package chat
 import (
 	"slices"
 	"strings"
+
+	"parley/internal/lang"
 )
 
 // CommandName is the name of a command, which users give as "/name" at the beginning of a message.
@@ -19,6 +21,7 @@ const (
 	ApprovalsCommand CommandName = "approvals"
 	LinkCommand      CommandName = "link"
 	UnlinkCommand    CommandName = "unlink"
+	LanguageCommand  CommandName = "language" // chooses the language of notices, see package lang
 	WhyCommand       CommandName = "why"
 	BlockCommand     CommandName = "block"
 	UnblockCommand   CommandName = "unblock"
@@ -38,7 +41,7 @@ func (n CommandName) Direct() bool {
 // CommandSpec is a command as listed by /help and in the menus of platforms.
 type CommandSpec struct {
 	Name        CommandName
-	Description string // one line, without a full stop
+	Description string // one line, in English, without a full stop
 	// Argument describes the words that can follow the name, in one line; it is empty for a command without.
 	Argument string
 	// Private reports whether the answer concerns only its author. Platforms that can show it to them alone do that.
@@ -47,25 +50,18 @@ type CommandSpec struct {
 
 // Commands returns all commands, in the order of the list.
 func Commands() []CommandSpec {
-	return []CommandSpec{
-		{NewCommand, "Forget this conversation and start over", "", false},
-		{Stop, "Stop the current answer", "", false},
-		{RetryCommand, "Retry the last question", "", false},
-		{ModelCommand, "Show the models, or switch to another one", "The model to switch to", false},
-		{StatusCommand, "Show status", "", false},
-		{UsageCommand, "Show what you used today and this month", "", true},
-		{MemoryCommand, "Show what I remember about you here, all or by words", "Words to look for", true},
-		{ForgetCommand, "Forget something I remember about you, or the message you reply to", "Its number in /memory, its words, or all", true},
-		{RemindersCommand, "List your reminders, or cancel one", "cancel, and the number of the reminder", false},
-		{ApprovalsCommand, "Show which tool calls were approved here", "", false},
-		{LinkCommand, "Link your account on another platform", "The code from your other account", false},
-		{UnlinkCommand, "Separate this account from your others", "", false},
-		{AdminCommand, "Get a code for the operator's page", "", true},
-		{WhyCommand, "Show how the last answer came about, or the one you reply to", "", true},
-		{BlockCommand, "For staff: never answer a user, by a reply to them or their account", "Their account or name", true},
-		{UnblockCommand, "For staff: answer a blocked user again", "Their account or name", true},
-		{HelpCommand, "Show commands", "", true},
+	all := []CommandSpec{
+		{Name: NewCommand}, {Name: Stop}, {Name: RetryCommand}, {Name: ModelCommand}, {Name: StatusCommand}, {Name: UsageCommand, Private: true},
+		{Name: MemoryCommand, Private: true}, {Name: ForgetCommand, Private: true}, {Name: RemindersCommand}, {Name: ApprovalsCommand},
+		{Name: LinkCommand}, {Name: UnlinkCommand}, {Name: LanguageCommand, Private: true}, {Name: AdminCommand, Private: true},
+		{Name: WhyCommand, Private: true}, {Name: BlockCommand, Private: true}, {Name: UnblockCommand, Private: true}, {Name: HelpCommand, Private: true},
 	}
+	texts := lang.Voice{}.Section("command.")
+	for i, c := range all {
+		all[i].Description, _ = texts[string(c.Name)].(string)
+		all[i].Argument, _ = texts[string(c.Name)+".argument"].(string)
+	}
+	return all
 }
 
 // ParseCommand reads text as a command and returns its name and the words after it. ok is false if the text is no command. A command
@@ -74,9 +70,12 @@ func Commands() []CommandSpec {
 func ParseCommand(text string) (name CommandName, arguments string, ok bool) {
 	word, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
 	called, ok := strings.CutPrefix(word, "/")
+	if !ok {
+		return "", "", false
+	}
 	all := Commands()
 	i := slices.IndexFunc(all, func(s CommandSpec) bool { return strings.EqualFold(called, string(s.Name)) })
-	if !ok || i < 0 || rest != "" && all[i].Argument == "" && all[i].Name != Stop {
+	if i < 0 || rest != "" && all[i].Argument == "" && all[i].Name != Stop {
 		return "", "", false
 	}
 	return all[i].Name, strings.TrimSpace(rest), true
