@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"parley/core/chat"
+	"parley/internal/lang"
 )
 
 // Policy is the configured part of the decision about answers, by message and room; approved users are in the
@@ -246,6 +247,22 @@ const (
 	Yes                         // answered by rule, without asking a model: its turn can be claimed at once
 	Maybe                       // a model decides when the message's turn comes
 )
+
+// EntityStore finds users. Entity fails with [chat.ErrNotFound] if there is no such user.
+type EntityStore interface {
+	Entity(ctx context.Context, id chat.EntityID) (chat.Entity, error)
+}
+
+// Speak returns ctx for the sentences to a user: in their language, and in English if the store fails.
+func Speak(ctx context.Context, store EntityStore, id chat.EntityID) context.Context {
+	return lang.With(ctx, func() lang.Voice {
+		e, err := store.Entity(ctx, id)
+		if err != nil {
+			return lang.Voice{}
+		}
+		return e.Voice()
+	})
+}
 
 // PresenceStore finds rooms and worlds. Both methods fail with [chat.ErrNotFound] if there is none.
 type PresenceStore interface {

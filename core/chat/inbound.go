@@ -37,6 +37,9 @@ type (
 		Bot bool
 		// Locale is the language of the author's client, as a tag such as "de-DE", if the platform reports it.
 		Locale string
+		// PlaceLocale is the language of the place, such as a server, if the platform reports it. It counts for authors
+		// whose Locale is unknown.
+		PlaceLocale string
 	}
 	// Command addresses the runtime instead of the agent. It is processed before all queued messages of its room.
 	Command struct {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/core/text"
+	"parley/internal/lang"
 )
 
 // Entity is a person, a bot, or any other author.
@@ -23,6 +24,19 @@ type Entity struct {
 
 // LocaleDetail is the subject of the detail with the language of a person's client, as a tag such as "de-DE".
 const LocaleDetail = "locale"
+
+// Details with languages of a person besides [LocaleDetail]: the one that they chose with /language, and that of the
+// place where they wrote last, as tags.
+const (
+	LanguageDetail    = "chosen language"
+	PlaceLocaleDetail = "place locale"
+)
+
+// Voice returns the voice for the sentences to e: in the language that they chose, or else that of their client, or of
+// the place.
+func (e Entity) Voice() lang.Voice {
+	return lang.In(e.Details[LanguageDetail], e.Details[LocaleDetail], e.Details[PlaceLocaleDetail])
+}
 
 // MaxNames is how many names of an entity are stored.
 const MaxNames = 10

@@ -20,6 +20,7 @@ type KnownStore interface {
 type Store interface {
 	KnownStore
 	access.LinkReader
+	access.EntityStore
 }
 
 // Intake accepts events by their kinds. Its fields are set before use. It is safe for concurrent use.
@@ -40,6 +41,7 @@ func (t *Intake) Process(ctx context.Context, in chat.Inbound) (chat.Accepted, e
 	if blocked, err := t.Admission.Pairing.Blocked(ctx, author, roles); err != nil || blocked {
 		return chat.Accepted{Blocked: blocked}, err
 	}
+	ctx = access.Speak(ctx, t.Store, author)
 	switch in := text.CleanAll(in).(type) {
 	case chat.Message:
 		return t.accept(ctx, in)
@@ -118,6 +120,7 @@ func (t *Intake) accept(ctx context.Context, m chat.Message) (chat.Accepted, err
 		}
 	}
 	if name != "" {
+		t.Roster.saveAuthor(ctx, m) // its reply is in their language
 		return t.Commands.accept(ctx, m, name)
 	}
 	if acc, ok, err := t.Choices.typed(ctx, m, asked); ok || err != nil {

@@ -47,8 +47,10 @@ func (ro *Roster) saveAuthor(ctx context.Context, m chat.Message) {
 	defer cancel()
 	world := chat.World{ID: m.Place.World, Connector: m.Place.Connector, Name: text.Visible(m.WorldName)}
 	author := chat.Entity{ID: m.Author, Connector: m.Place.Connector, Names: []string{m.Name}, Bot: m.Bot}
-	if languageTag.MatchString(m.Locale) {
-		author.Details = map[string]string{chat.LocaleDetail: m.Locale}
+	for about, tag := range map[string]string{chat.LocaleDetail: m.Locale, chat.PlaceLocaleDetail: m.PlaceLocale} {
+		if languageTag.MatchString(tag) {
+			author.Details = chat.Detailed(author.Details, map[string]string{about: tag})
+		}
 	}
 	err := ro.saveWorld(ctx, world, false)
 	if err == nil && m.Author != "" {

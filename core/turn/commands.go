@@ -17,6 +17,7 @@ import (
 	"parley/core/prompt"
 	"parley/core/schedule"
 	"parley/internal/contain"
+	"parley/internal/lang"
 )
 
 // ReplyStore contains the store methods of [Replies].
@@ -29,6 +30,8 @@ type ReplyStore interface {
 	Room(ctx context.Context, id chat.RoomID) (chat.Room, error)
 	Upload(ctx context.Context, id string) (chat.Upload, error)
 	attachment.Pieces
+	access.EntityStore
+	SaveEntity(ctx context.Context, e chat.Entity) (chat.News, error)
 }
 
 // Replies answers runs that need no language model: commands, and notices of the agent. Its fields are set before use. It is safe for
@@ -65,6 +68,7 @@ func reply(name chat.CommandName) func(*commandRun, context.Context) (string, er
 		chat.ApprovalsCommand: (*commandRun).approvals,
 		chat.LinkCommand:      (*commandRun).link,
 		chat.UnlinkCommand:    (*commandRun).link,
+		chat.LanguageCommand:  (*commandRun).language,
 		chat.WhyCommand:       (*commandRun).why,
 		chat.BlockCommand:     (*commandRun).block,
 		chat.UnblockCommand:   (*commandRun).block,
@@ -144,6 +148,46 @@ func (cr *commandRun) link(ctx context.Context) (said string, err error) {
 		_, err = cr.asking.ask(ctx, *ask)
 	}
 	return said, err
+}
+
+// language executes /language: it stores the chosen language for all accounts of the person, and replies in it. It fails with the
+// error of the store.
+func (cr *commandRun) language(ctx context.Context) (said string, err error) {
+	m, err := cr.journal.input(ctx)
+	if err != nil {
+		return "", err
+	}
+	_, wanted, _ := chat.ParseCommand(m.Text)
+	v, known := lang.Find(wanted)
+	chosen := v.Tag()
+	if auto := strings.EqualFold(wanted, "auto"); auto {
+		chosen, said = "", "language.auto"
+	} else if said = "language.set"; !known {
+		var all []string
+		for _, tag := range lang.Tags() {
+			all = append(all, fmt.Sprintf("%s (`%s`)", lang.In(tag).Name(), tag))
+		}
+		return lang.Say(ctx, "language.which", "languages", strings.Join(all, ", "), "tag", lang.Of(ctx).Tag()), nil
+	}
+	err = cr.journal.persist(ctx, func() error {
+		accounts, err := access.AccountsOf(ctx, cr.Links.Store, m.Author)
+		for i, id := range accounts {
+			var e chat.Entity
+			if err == nil {
+				e, err = cr.Store.Entity(ctx, id)
+			}
+			if err == nil {
+				old := e.Details
+				e.Details = map[string]string{chat.LanguageDetail: chosen}
+				_, err = cr.Store.SaveEntity(ctx, e)
+				if e.Details = chat.Detailed(old, e.Details); i == 0 {
+					v = e.Voice()
+				}
+			}
+		}
+		return err
+	})
+	return v.Say(said), err
 }
 
 // block executes /block and /unblock. It fails with the error of the store.

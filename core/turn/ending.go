@@ -22,7 +22,7 @@ import (
 // EndStore contains the store methods of [Endings].
 type EndStore interface {
 	access.PresenceStore
-	Entity(ctx context.Context, id chat.EntityID) (chat.Entity, error)
+	access.EntityStore
 	File(ctx context.Context, run chat.RunID, n int) (llm.File, error)
 }
 

@@ -80,7 +80,7 @@ func (ss *sessions) user(ctx context.Context) (u llm.User, err error) {
 	}
 	err = ss.journal.persist(ctx, func() error {
 		e, err := ss.Store.Entity(ctx, m.Author)
-		if u.Locale = cmp.Or(e.Details[chat.LocaleDetail], e.Details["language"]); chat.Unless(err, chat.ErrNotFound) != nil {
+		if u.Locale = cmp.Or(e.Details[chat.LanguageDetail], e.Details[chat.LocaleDetail], e.Details["language"]); chat.Unless(err, chat.ErrNotFound) != nil {
 			return err
 		}
 		u.ID, err = ss.Pseudonym(ctx, m.Author)

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"parley/core/access"
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
@@ -48,7 +49,7 @@ type Turns struct {
 // outlives it.
 func (ts *Turns) Execute(life context.Context, t *schedule.Turn) error {
 	run, about := &t.Run, ts.Display.info(t.Run)
-	process := event.WithRun(quota.WithSpender(life, run), about)
+	process := access.Speak(event.WithRun(quota.WithSpender(life, run), about), ts.Endings.Store, run.Author)
 	defer quota.WaitSettled(process)
 	life, done := context.WithCancel(process)
 	defer done()

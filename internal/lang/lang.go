@@ -72,6 +72,32 @@ func (v Voice) Tag() string {
 // Name returns the name of the language in itself, such as "Deutsch".
 func (v Voice) Name() string { return v.Say("language.name") }
 
+// Find returns the voice of the language that a user names, by its tag or its name, and reports whether there is one.
+func Find(name string) (Voice, bool) {
+	for _, tag := range Tags() {
+		if v := (Voice{tag}); name != "" && strings.EqualFold(name, v.Name()) {
+			return v, true
+		}
+	}
+	t, err := language.Parse(name)
+	if err != nil {
+		return Voice{}, false
+	}
+	_, i, sure := matcher().Match(t)
+	return Voice{Tags()[i]}, sure >= language.High
+}
+
+// Is reports whether said is the sentence with this key in any language, in any case: an option keeps the language in
+// which it was offered. Keys of options have no placeholders.
+func Is(key, said string) bool {
+	for _, s := range Every(key) {
+		if strings.EqualFold(s, said) {
+			return true
+		}
+	}
+	return false
+}
+
 // Say returns the sentence with this key. pairs are the names of its placeholders, each followed by the value. A key that
 // the catalog lacks is returned as it is.
 func (v Voice) Say(key string, pairs ...any) string {
