@@ -198,7 +198,7 @@ func With(ctx context.Context, find func() Voice) context.Context {
 	return context.WithValue(ctx, voiceKey{}, sync.OnceValue(find))
 }
 
-// Of returns the voice for the user whom ctx serves: English unless [With] has set one.
+// Of returns the voice for the user of ctx: English unless [With] has set one.
 func Of(ctx context.Context) Voice {
 	if find, ok := ctx.Value(voiceKey{}).(func() Voice); ok {
 		return find()
@@ -206,5 +206,5 @@ func Of(ctx context.Context) Voice {
 	return Voice{}
 }
 
-// Say is [Voice.Say] in the language of the user whom ctx serves.
+// Say is [Voice.Say] in the language of the user of ctx.
 func Say(ctx context.Context, key string, pairs ...any) string { return Of(ctx).Say(key, pairs...) }
