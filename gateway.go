@@ -52,8 +52,9 @@ type Gateway struct {
 	pages      webtools.Pages // fetches pages that messages link to
 	connectors []connectors.Connector
 	mounts     map[string]http.Handler // of the connectors, by path: see [connectors.Mounted]
-	limited    []func() string         // what works with limits, and why; see [connectors.Limited]
-	bots       bool                    // at least one chat platform is enabled
+	titlers    map[string]connectors.Titler
+	limited    []func() string // what works with limits, and why; see [connectors.Limited]
+	bots       bool            // at least one chat platform is enabled
 	addr       net.Addr
 	monitoring monitoring
 }
@@ -123,7 +124,7 @@ func (g *Gateway) addPlatforms() (core.Opener, error) {
 		return nil, err
 	}
 	posters, signalers := map[string]connectors.Poster{}, map[string]connectors.Signaler{}
-	g.bots, g.mounts = len(on) > 0, map[string]http.Handler{}
+	g.bots, g.mounts, g.titlers = len(on) > 0, map[string]http.Handler{}, map[string]connectors.Titler{}
 	for _, p := range on {
 		g.connectors = append(g.connectors, lease(p.Name()).Wrap(p.Connector))
 		if l, ok := p.Connector.(connectors.Limited); ok {
@@ -133,6 +134,9 @@ func (g *Gateway) addPlatforms() (core.Opener, error) {
 			if path, h := m.Mount(); h != nil {
 				g.mounts[path] = h
 			}
+		}
+		if t, ok := p.Connector.(connectors.Titler); ok {
+			g.titlers[p.Name()] = t
 		}
 		if poster, ok := p.Connector.(connectors.Poster); ok {
 			posters[p.Name()] = poster
@@ -159,6 +163,15 @@ func (g *Gateway) addPlatforms() (core.Opener, error) {
 	observed := observe.Gate(gate, g.monitoring.metrics, g.monitoring.traces)
 	g.signal = signaler(signalers, observed)
 	return opener(posters, observed, g.backends.store.ShownIn, g.env), nil
+}
+
+// title sets the title of a conversation on its platform. A platform without titles, or that is off now, keeps it as it is.
+func (g *Gateway) title(ctx context.Context, to chat.Address, title string) error {
+	t, ok := g.titlers[to.Connector]
+	if !ok {
+		return nil
+	}
+	return t.Title(ctx, to, title)
 }
 
 // addWeb listens and creates the web chat, and announces the address to commands on this machine.

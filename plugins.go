@@ -102,7 +102,7 @@ func (g *Gateway) initPlugins(e *edition) error {
 		}
 		err := p.Init(ctx, action.Services{
 			Log: g.env.Log.With("plugin", p.Name), State: pluginState{g.backends.memo, p.Name}, Models: e.models.Models,
-			Say: g.runtime.Say, TellOwners: g.runtime.TellOwners, Task: func(ctx context.Context, t chat.Task) (chat.Accepted, error) { return g.runtime.ProcessMessage(ctx, t) }, Update: g.runtime.Update,
+			Say: g.runtime.Say, TellOwners: g.runtime.TellOwners, Task: func(ctx context.Context, t chat.Task) (chat.Accepted, error) { return g.runtime.ProcessMessage(ctx, t) }, Update: g.runtime.Update, Title: g.title,
 		})
 		if err != nil {
 			return fmt.Errorf("start the plugin %s: %w", p.Name, err)

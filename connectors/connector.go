@@ -70,6 +70,13 @@ type Fetcher interface {
 	Fetch(ctx context.Context, f chat.Attachment, limit int64) (llm.File, error)
 }
 
+// Titler changes the titles of conversations. Connectors that set [chat.Address.Untitled] implement it.
+type Titler interface {
+	// Title sets the title of the place of a conversation, such as a thread. It is called again if it is unknown whether the
+	// title was set.
+	Title(ctx context.Context, a chat.Address, title string) error
+}
+
 // Checker tests a connector's settings against the real service. It is optional.
 type Checker interface {
 	// Check returns its findings, or an error that includes the next step. It changes nothing on the platform and in

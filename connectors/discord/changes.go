@@ -29,6 +29,13 @@ func (q *intake) changed(kind string, raw []byte) error {
 		// Everything that was said there is forgotten, as its readers have lost access to it.
 		q.note(e.ID, "", chat.Cleared{Room: roomID(e.ID), Entirely: true})
 		return nil
+	case "CHANNEL_UPDATE", "THREAD_UPDATE":
+		if err := decode(raw, &e); err != nil {
+			return fmt.Errorf("read a change of a channel: %w", err)
+		}
+		before, _ := q.places.get(e.ID)
+		q.places.put(e.ID, before, 0) // it may have another name
+		return nil
 	case "GUILD_CREATE", "GUILD_DELETE":
 		return q.guild(kind, raw)
 	default:
@@ -74,7 +81,7 @@ type change struct {
 
 // edited delivers a message's new content. Discord also sends updates for other reasons, such as a link preview, and
 // may send only some fields: without a text or an author there is nothing to deliver. The store determines whether the
-// text has changed. The channel is looked up only for a message that mentions the bot: it can be a new question.
+// text has changed, and which room the message is in: if it has opened a thread, that of the thread.
 func (q *intake) edited(raw []byte) error {
 	var has struct {
 		Content *string `json:"content"`
@@ -91,9 +98,7 @@ func (q *intake) edited(raw []byte) error {
 		return err
 	}
 	q.noteLater(m.Channel, m.ID, "an edit", func(ctx context.Context) chat.Inbound {
-		if m.ownRole = q.roles.of(ctx, m); !m.addressed(q.me) {
-			return chat.Edited{Message: m.inbound(q.me, place{})}
-		}
+		m.ownRole = q.roles.of(ctx, m)
 		return chat.Edited{Message: m.inbound(q.me, q.places.of(ctx, m))}
 	})
 	return nil

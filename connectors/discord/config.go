@@ -3,6 +3,8 @@ package discord
 import (
 	"fmt"
 	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"parley/connectors"
@@ -30,6 +32,9 @@ type Config struct {
 	Shards *int `yaml:"shards"`
 	// The servers whose members see the bot's slash commands. Empty = all servers, and direct messages. For tests.
 	CommandGuilds []string `yaml:"command_guilds"`
+	// Where the answer to a mention opens a thread: ids of channels, ids of servers for all of their channels, or all. An id after a
+	// minus sign is an exception. Empty = nowhere.
+	Threads []string `yaml:"threads"`
 	// Request rates. Discord's own rate limits take precedence; higher rates lead to pauses.
 	Limits Limits `yaml:"limits"`
 	// After a short restart or outage, Discord delivers the missed messages. After a longer one, messages up to this age are
@@ -61,6 +66,11 @@ func (c *Config) Check(reject sections.Reject) {
 	reject.Pace("limits.edits", c.Limits.Edits)
 	reject.Rate("limits.per_second", c.Limits.PerSecond)
 	c.Display.Check(reject)
+	for _, id := range c.Threads {
+		if id != everywhere && snowflake(strings.TrimPrefix(id, "-")) == 0 {
+			reject("threads", fmt.Sprintf("%q is not the id of a channel or server", id), "switch on Developer Mode in Discord, then right-click the channel and choose Copy Channel ID, or write all")
+		}
+	}
 	for _, id := range c.CommandGuilds {
 		if snowflake(id) == 0 {
 			reject("command_guilds", fmt.Sprintf("%q is not the id of a server", id), "switch on Developer Mode in Discord, then right-click the server and choose Copy Server ID")
@@ -78,6 +88,22 @@ var _ connectors.Settings = (*Config)(nil)
 
 // Connect implements [connectors.Settings].
 func (c *Config) Connect(d connectors.Deps) connectors.Connector { return New(*c, d) }
+
+// everywhere stands for all channels in the list of those with threads.
+const everywhere = "all"
+
+// threadsIn reports whether answers in a channel open threads. A channel takes precedence over its server.
+func (c *Config) threadsIn(channel, guild string) bool {
+	for _, id := range []string{channel, guild, everywhere} {
+		if slices.Contains(c.Threads, "-"+id) {
+			return false
+		}
+		if slices.Contains(c.Threads, id) {
+			return true
+		}
+	}
+	return false
+}
 
 // shards returns the number of shards, or 0 for auto.
 func (c *Config) shards() int {

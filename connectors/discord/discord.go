@@ -40,12 +40,13 @@ import (
 // Discord is one bot. It implements [connectors.Connector], [connectors.Poster], [connectors.Fetcher] and
 // [connectors.Checker]. Calls of Run must not overlap; the other methods are safe for concurrent use, also during Run.
 type Discord struct {
-	config Config
-	client *client
-	places *places
-	files  *guard.Client
-	dialer *websocket.Dialer
-	log    *slog.Logger
+	config  Config
+	client  *client
+	places  *places
+	threads *threads
+	files   *guard.Client
+	dialer  *websocket.Dialer
+	log     *slog.Logger
 
 	shards     *connectors.Shards
 	logins     *loginQueue
@@ -122,7 +123,7 @@ func (d *Discord) Open(ctx context.Context, a chat.Address) (progressive.Sink, e
 	case err != nil:
 		return nil, err
 	}
-	s := &sink{client: d.client, bot: me.ID, to: to, log: d.log, prose: d.config.Messages(display)}
+	s := &sink{client: d.client, bot: me.ID, to: to, log: d.log, prose: d.config.Messages(display), threads: d.threads}
 	if len(a.Response) > 0 {
 		return newResponse(s, d.acks, a.Response)
 	}
@@ -234,6 +235,7 @@ func New(c Config, deps connectors.Deps) *Discord {
 		d.client.wrong = errors.New("connectors.discord.token is empty; create a token at " + portal + " (your application, Bot, Reset Token)")
 	}
 	d.places = &places{client: d.client}
+	d.threads = &threads{client: d.client, config: &d.config}
 	return d
 }
 
@@ -274,9 +276,9 @@ const (
 	messageContentLimited = 1 << 19
 )
 
-// permissions are those that an invitation requests: add reactions, view channels, send messages there and in threads, attach files,
-// and read the message history.
-const permissions = 1<<6 | 1<<10 | 1<<11 | 1<<15 | 1<<16 | 1<<38
+// permissions are those that an invitation requests: add reactions, view channels, send messages there and in threads, open
+// threads, attach files, and read the message history.
+const permissions = 1<<6 | 1<<10 | 1<<11 | 1<<15 | 1<<16 | 1<<35 | 1<<38
 
 // advise adds to err what to do about it.
 func advise(err error) error {

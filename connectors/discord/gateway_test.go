@@ -17,7 +17,7 @@ func TestHearsAndAnswers(t *testing.T) {
 		w.fake.Say(w.fake.AddDM(w.ann), w.ann, "psst")
 		w.settle()
 		w.wantTexts("hello", "psst")
-		w.wantLogged("https://discord.com/oauth2/authorize?client_id=" + w.fake.BotID() + "&scope=bot+applications.commands&permissions=274878008384")
+		w.wantLogged("https://discord.com/oauth2/authorize?client_id=" + w.fake.BotID() + "&scope=bot+applications.commands&permissions=309237746752")
 		w.stop()
 		w.settle() // the fake notes the end of a connection a moment after the bot has left
 		if c := w.fake.Closes(); len(c) != 1 || c[0].Received != 4000 {

@@ -154,7 +154,9 @@ func (m message) automatic() bool { return m.Author.Bot || m.Webhook != "" }
 type place struct {
 	kind   chat.RoomKind
 	name   string
-	parent string // a thread's channel
+	parent string            // a thread's channel
+	owner  string            // who has opened a thread
+	tags   map[string]string // of a forum: the names of its tags, by their ids
 }
 
 // kindOf returns the kind of a guild's channel.
@@ -177,17 +179,16 @@ func kindOf(channelType int) chat.RoomKind {
 // Rights follow from the ids of the author and its roles, never from names or the text. A fetched message has no roles,
 // so it gets the rights of its author alone.
 func (m message) inbound(me string, p place) chat.Message {
-	addressed := m.addressed(me)
+	addressed := m.addressed(me) || p.kind == chat.Thread && p.owner == me && !m.toAnother()
 	text := m.text(me)
 	files := m.files()
 	if text == "" && len(files) == 0 {
 		text = connectors.Unreadable
 	}
-	// The address has only strings, which always marshal.
-	own, _ := json.Marshal(address{Channel: m.Channel, Guild: m.Guild, Message: m.ID, Kind: p.kind})
+	to := address{Channel: m.Channel, Guild: m.Guild, Message: m.ID, Kind: p.kind}
 	room := chat.Room{ID: roomID(m.Channel), Kind: p.kind, Connector: Name, Name: p.name, Chats: []string{m.Channel}}
 	if p.kind == chat.Thread && p.parent != "" { // a thread is listed under its channel
-		room.Chats = append(room.Chats, p.parent)
+		room.Chats, to.Parent = append(room.Chats, p.parent), p.parent
 	}
 	if m.Guild != "" {
 		room.World = worldID(m.Guild)
@@ -210,17 +211,27 @@ func (m message) inbound(me string, p place) chat.Message {
 		in.InReplyTo = memoryID(r.Channel, r.Message)
 		m.Referenced.quoteIn(&in.Memory, me)
 	}
-	in.Address = chat.Address{Connector: Name, Room: room.ID, ReplyTo: in.ID, ConnectorData: own}
+	in.Address = chat.Address{Connector: Name, Room: room.ID, ReplyTo: in.ID, ConnectorData: to.encode()}
 	return in
 }
+
+// mentions reports whether m mentions the bot's account or its own role.
+func (m message) mentions(me string) bool {
+	return slices.ContainsFunc(m.Mentions, func(u user) bool { return u.ID == me }) || m.ownRole.ID != "" && slices.Contains(m.Roles, m.ownRole.ID)
+}
+
+// toAnother reports whether a message that does not address the bot mentions others, or replies to one.
+func (m message) toAnother() bool { return len(m.Mentions)+len(m.Roles) > 0 || m.Reference != nil }
 
 // addressed reports whether m mentions the bot or replies to it. It compares ids, never text, because anyone can choose
 // a name or write a mention code in a code block; @everyone does not address the bot.
 func (m message) addressed(me string) bool {
-	if slices.ContainsFunc(m.Mentions, func(u user) bool { return u.ID == me }) || m.ownRole.ID != "" && slices.Contains(m.Roles, m.ownRole.ID) {
-		return true
-	}
-	return m.Referenced != nil && m.Referenced.Author.ID == me && m.Reference != nil && m.Reference.Type == replyReference
+	return m.mentions(me) || m.repliesTo(me)
+}
+
+// repliesTo reports whether m replies to a message of an account.
+func (m message) repliesTo(account string) bool {
+	return m.Referenced != nil && m.Referenced.Author.ID == account && m.Reference != nil && m.Reference.Type == replyReference
 }
 
 // epoch is the zero time of Discord's ids, in Unix milliseconds.

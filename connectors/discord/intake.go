@@ -33,6 +33,7 @@ type intake struct {
 	me      string
 	client  *client
 	places  *places
+	threads *threads
 	roles   *ownRoles
 	log     *slog.Logger
 	events  *connectors.Intake[string, session] // by channel
@@ -66,7 +67,7 @@ type channel struct {
 // newIntake returns the intake of a shard.
 func newIntake(d *Discord, me string, h connectors.Handler, k *keeper) *intake {
 	return &intake{
-		handler: h, me: me, client: d.client, places: d.places, roles: &ownRoles{client: d.client, me: me}, log: k.log, events: k.events, used: k.used, age: d.config.CatchUp,
+		handler: h, me: me, client: d.client, places: d.places, threads: d.threads, roles: &ownRoles{client: d.client, me: me}, log: k.log, events: k.events, used: k.used, age: d.config.CatchUp,
 		fetches: d.fetches, acks: d.acks, channels: map[string]*channel{}, closing: make(chan struct{}),
 		choices: connectors.NewJobs[string](pressWorkers, mostPresses), answers: connectors.NewJobs[string](pressWorkers, mostPresses),
 	}
@@ -132,7 +133,13 @@ func (q *intake) written(m message, t *ticket) queued {
 // read converts m to an inbound event, with what messages don't say about their channel and server.
 func (q *intake) read(ctx context.Context, m message) chat.Inbound {
 	m.ownRole = q.roles.of(ctx, m)
-	return m.inbound(q.me, q.places.of(ctx, m))
+	p := q.places.of(ctx, m)
+	in := m.inbound(q.me, p)
+	if q.threads.begins(m, in, q.me) {
+		return m.begin(in)
+	}
+	q.threads.addStart(ctx, m, p, &in, q.me)
+	return in
 }
 
 // note queues a change of messages behind the other events of the channel, so that a deletion never overtakes the

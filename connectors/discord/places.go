@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -30,17 +31,40 @@ func (p *places) of(ctx context.Context, m message) place {
 	if m.Guild == "" {
 		return place{kind: chat.Direct, name: m.Author.shown(nil)}
 	}
-	return p.lookups.of(ctx, m.Channel, func(ctx context.Context, before place) (place, error) {
+	return p.channel(ctx, m.Channel)
+}
+
+// channel returns a channel of a guild. The name of a forum's post includes its tags.
+func (p *places) channel(ctx context.Context, id string) place {
+	return p.lookups.of(ctx, id, func(ctx context.Context, before place) (place, error) {
 		var said struct {
-			Type   int    `json:"type"`
-			Name   string `json:"name"`
-			Parent string `json:"parent_id"`
+			Type    int      `json:"type"`
+			Name    string   `json:"name"`
+			Parent  string   `json:"parent_id"`
+			Owner   string   `json:"owner_id"`
+			Applied []string `json:"applied_tags"`
+			Tags    []struct {
+				ID   string `json:"id"`
+				Name string `json:"name"`
+			} `json:"available_tags"`
 		}
-		err := p.client.do(ctx, http.MethodGet, "channels/"+m.Channel, nil, &said)
+		err := p.client.do(ctx, http.MethodGet, "channels/"+id, nil, &said)
 		if err != nil {
-			said.Name, said.Parent = before.name, before.parent
+			before.kind = kindOf(said.Type)
+			return before, err
 		}
-		return place{kindOf(said.Type), said.Name, said.Parent}, err
+		found := place{kind: kindOf(said.Type), name: said.Name, parent: said.Parent, owner: said.Owner, tags: map[string]string{}}
+		for _, t := range said.Tags {
+			found.tags[t.ID] = t.Name
+		}
+		if len(said.Applied) > 0 && snowflake(said.Parent) != 0 {
+			var names []string
+			for _, tag := range said.Applied {
+				names = append(names, p.channel(ctx, said.Parent).tags[tag])
+			}
+			found.name += " [" + strings.Join(names, ", ") + "]"
+		}
+		return found, nil
 	})
 }
 

@@ -10,9 +10,12 @@ import (
 
 // Discord's error codes, from its reference ("JSON error codes").
 const (
+	unknownChannel = 10003
 	unknownMessage = 10008
 	invalidForm    = 50035
 	threadArchived = 50083
+	threadExists   = 160004
+	threadLocked   = 160005
 	noReplyRight   = 160002
 	autoModeration = 200000
 	harmfulLink    = 240000

@@ -56,6 +56,10 @@ type sink struct {
 	closed  bool   // the bot may not write here; more attempts would count toward an IP ban
 	blocked string // the text that replaces an answer refused by a filter; empty if none was
 
+	threads *threads
+	opened  bool   // the thread of the address exists, or was refused
+	instead string // the channel that is used because the thread was refused
+
 	prose   *progressive.MarkdownMessages
 	learned *progressive.BudgetHint // from the last response; nil if none
 }
@@ -166,36 +170,58 @@ func (s *sink) put(ctx context.Context, op progressive.Op, method, path string, 
 // it returns that message instead of posting another. Only 25 characters are allowed, so it is a part of the hash of
 // nonce, which is as good as unique for that time.
 func (s *sink) Post(ctx context.Context, p progressive.Part, nonce string) (string, error) {
-	sum := sha256.Sum256([]byte(nonce))
-	b := body{Nonce: hex.EncodeToString(sum[:12]), Enforce: true}
+	if err := s.openThread(ctx); err != nil {
+		return "", err
+	}
+	b, question := body{Nonce: nonceOf(nonce), Enforce: true}, s.to.Message
+	if s.instead != "" {
+		question = s.to.Channel // the thread has the id of its message
+	}
 	// In a direct message a reply would only repeat the question above the answer.
-	if p.ReplyTo && s.to.Guild != "" && s.to.Message != "" && !s.alone {
-		b.Reply = &reference{Message: s.to.Message}
+	if p.ReplyTo && s.to.Guild != "" && question != "" && !s.alone {
+		b.Reply = &reference{Message: question}
 	}
 	var out struct {
 		ID string `json:"id"`
 	}
 	// A success without an id can't be edited later, and it is unknown what Discord did.
 	err := s.put(ctx, progressive.Post, http.MethodPost, s.path("messages"), b, p, &out)
-	if err == nil && out.ID == "" {
+	switch {
+	case err != nil:
+		s.sayLocked(ctx, nonce, err)
+	case out.ID == "":
 		err = fmt.Errorf("%w: the reply names no message", progressive.ErrAmbiguous)
 	}
 	return out.ID, err
 }
 
+// nonceOf returns a nonce of the length that Discord allows.
+func nonceOf(nonce string) string {
+	sum := sha256.Sum256([]byte(nonce))
+	return hex.EncodeToString(sum[:12])
+}
+
 // Edit implements [progressive.Editor].
 func (s *sink) Edit(ctx context.Context, id string, p progressive.Part) error {
-	return s.put(ctx, progressive.Edit, http.MethodPatch, s.path("messages/"+id), body{}, p, nil)
+	return s.whereShown(func() error {
+		return s.put(ctx, progressive.Edit, http.MethodPatch, s.path("messages/"+id), body{}, p, nil)
+	})
 }
 
 // Delete implements [progressive.Deleter].
 func (s *sink) Delete(ctx context.Context, id string) error {
-	return s.do(ctx, progressive.Delete, http.MethodDelete, s.path("messages/"+id), nil, nil)
+	return s.whereShown(func() error {
+		return s.do(ctx, progressive.Delete, http.MethodDelete, s.path("messages/"+id), nil, nil)
+	})
 }
 
 // Typing implements [progressive.Typer]. It returns for how long the indicator is shown.
 func (s *sink) Typing(ctx context.Context) (time.Duration, error) {
-	return typingTime, s.do(ctx, progressive.Typing, http.MethodPost, s.path("typing"), nil, nil)
+	path := s.path("typing")
+	if s.to.Title != "" && !s.opened {
+		path = "channels/" + s.to.Parent + "/typing" // where the question was asked: the thread may not exist yet
+	}
+	return typingTime, s.do(ctx, progressive.Typing, http.MethodPost, path, nil, nil)
 }
 
 // Probe implements [progressive.Prober].
@@ -207,8 +233,10 @@ func (s *sink) Probe(ctx context.Context) error {
 // NonceWindow implements [progressive.NonceKeeper].
 func (s *sink) NonceWindow() time.Duration { return nonceWindow }
 
-// path returns a path in the channel.
-func (s *sink) path(rest string) string { return "channels/" + s.to.Channel + "/" + rest }
+// path returns a path in the channel, or in the one that is used instead.
+func (s *sink) path(rest string) string {
+	return "channels/" + cmp.Or(s.instead, s.to.Channel) + "/" + rest
+}
 
 // do makes a request and classifies its outcome for the channel. Once the bot was refused here, it makes none: each one
 // would count toward a ban of the IP address.
@@ -228,8 +256,16 @@ func (s *sink) do(ctx context.Context, op progressive.Op, method, path string, i
 type address struct {
 	Channel string        `json:"channel"`
 	Guild   string        `json:"guild,omitempty"`
+	Parent  string        `json:"parent,omitempty"`  // the channel of a thread
+	Title   string        `json:"title,omitempty"`   // of a thread that the answer opens from a message, with the id of that
 	Message string        `json:"message,omitempty"` // the message to reply to
 	Kind    chat.RoomKind `json:"kind"`
+}
+
+// encode returns the address as it is stored.
+func (a address) encode() []byte {
+	own, _ := json.Marshal(a) // it has only strings, which always marshal
+	return own
 }
 
 // parseAddress reads a stored address. It checks all ids, because they become parts of request paths.
@@ -237,7 +273,7 @@ func parseAddress(own []byte) (a address, err error) {
 	if err := json.Unmarshal(own, &a); err != nil {
 		return a, fmt.Errorf("read an address: %w", err)
 	}
-	for _, id := range []string{a.Channel, a.Guild, a.Message} {
+	for _, id := range []string{a.Channel, a.Guild, a.Parent, a.Message} {
 		if id != "" && snowflake(id) == 0 {
 			return a, fmt.Errorf("read an address: %q is not an id", id)
 		}

@@ -123,7 +123,7 @@ func (x *acknowledgment) inbound(ctx context.Context, m message) chat.Message {
 	case m.Guild == "" || at == nil:
 		p = x.places.of(ctx, m)
 	default:
-		p = place{kindOf(at.Type), at.Name, at.Parent}
+		p = place{kind: kindOf(at.Type), name: at.Name, parent: at.Parent}
 	}
 	in := m.inbound(x.me, p)
 	in.Addressed, in.Locale = true, x.i.Locale

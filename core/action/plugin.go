@@ -144,6 +144,8 @@ type Services struct {
 	Task func(ctx context.Context, t chat.Task) (chat.Accepted, error)
 	// Update is Task for a message whose text a later one with its key replaces: see [core.Runtime].
 	Update func(ctx context.Context, t chat.Task) (chat.Accepted, error)
+	// Title sets the title of a conversation whose address is [chat.Address.Untitled] on its platform.
+	Title func(ctx context.Context, to chat.Address, title string) error
 }
 
 // State stores data across restarts: little, and rarely written. Its methods fail with the error of the store.

@@ -50,7 +50,7 @@ type (
 	}
 	// Edited contains a message after an edit, with the time of sending. If the message was remembered
 	// without an answer, or not received, and is now Addressed, it counts as a new one for a quarter of an hour.
-	// Otherwise it is ignored if it is unknown, or has another author.
+	// Otherwise it is ignored if it is unknown, or has another author. The room that it is remembered in takes precedence over Room.
 	Edited struct {
 		Message
 		// Again reports whether the author asked for another answer, so the message is answered again even if its text is the
@@ -60,7 +60,7 @@ type (
 	}
 	// Deleted reports that a message was deleted on its platform.
 	Deleted struct {
-		Room RoomID
+		Room RoomID // the room that it is remembered in takes precedence
 		ID   MemoryID
 	}
 	// Reaction is a reaction that a user added to a message, or removed. It is remembered and never answered.

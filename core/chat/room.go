@@ -17,7 +17,7 @@ const (
 	SettingNote    NoteKind = "setting"    // a setting of the room; the key is its name
 	AgentNote      NoteKind = "agent"      // the conversation with a model that remembers; see [ThreadOf]
 	ReaderNote     NoteKind = "reader"     // an account that can open a web conversation; the key is its id
-	TitleNote      NoteKind = "title"      // the title of a web conversation; one per room, without a key
+	TitleNote      NoteKind = "title"      // the title of a conversation; one per room, without a key
 	FeedbackNote   NoteKind = "feedback"   // a rating of an answer; the key is the message and the account
 	ShareNote      NoteKind = "share"      // a copy of a web conversation that a link shows; the key is random
 	LinkNote       NoteKind = "link"       // an account of the person whose id is the text; the key is the account
@@ -121,7 +121,10 @@ type Address struct {
 	StaffByRole      bool     `json:"staff,omitempty"` // that role is one of the staff
 	// Details reports whether the readers of the answer see its details, like the owner: a chat on the gateway's own
 	// machine.
-	Details       bool   `json:"details,omitempty"`
+	Details bool `json:"details,omitempty"`
+	// Untitled reports whether the conversation has a place of its own on the platform, such as a thread, whose title is
+	// provisional: the connector can change it.
+	Untitled      bool   `json:"untitled,omitempty"`
 	ConnectorData []byte `json:"own,omitempty"` // connector-specific; at most MaxOwn bytes
 	// Response is connector-specific like ConnectorData, and is for the answer to one message only, while the platform
 	// waits for it: see [RunRespond]. It is empty in all other addresses. It can contain a secret.

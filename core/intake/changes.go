@@ -92,7 +92,7 @@ func (c *Changes) edited(ctx context.Context, e chat.Edited) (acc chat.Accepted,
 		return acc, err
 	}
 	e.Text, e.Files = text.Visible(e.Text), attachment.Clean(e.Files)
-	old, err := c.findMemory(ctx, e.Room, e.ID)
+	old, err := c.findMemory(ctx, e.ID)
 	switch {
 	case err != nil:
 		return acc, fmt.Errorf("edit %s: %w", e.ID, err)
@@ -191,7 +191,7 @@ func (c *Changes) restart(run chat.Run) {
 // was started, and otherwise when its turn comes. It fails only before the message is deleted, because a repetition
 // finds no message.
 func (c *Changes) deleted(ctx context.Context, d chat.Deleted) error {
-	old, err := c.findMemory(ctx, d.Room, d.ID)
+	old, err := c.findMemory(ctx, d.ID)
 	if err != nil || old.ID == "" {
 		return err
 	}
@@ -206,7 +206,7 @@ func (c *Changes) deleted(ctx context.Context, d chat.Deleted) error {
 	if asked.ID == "" {
 		return nil
 	}
-	defer c.Lanes.WakeRoom(d.Room)
+	defer c.Lanes.WakeRoom(old.Room)
 	run, err := c.Store.Run(ctx, asked.ID) // read again: a run that starts from now on finds no message
 	if err != nil {                        // the message is deleted, and a repetition would do nothing
 		c.Log.Warn("can't read again what a deleted message was answered with", "run", asked.ID, "err", err)
@@ -344,13 +344,10 @@ func (c *Changes) clear(ctx context.Context, what chat.Cleared) (chat.Accepted, 
 	return chat.Accepted{Deleted: n}, nil
 }
 
-// findMemory returns a memory of room, or a zero one. It fails with the error of the store.
-func (c *Changes) findMemory(ctx context.Context, room chat.RoomID, id chat.MemoryID) (chat.Memory, error) {
+// findMemory returns a memory, or a zero one. It fails with the error of the store.
+func (c *Changes) findMemory(ctx context.Context, id chat.MemoryID) (chat.Memory, error) {
 	m, err := c.Store.Memory(ctx, id)
-	if err != nil || m.Room != room {
-		return chat.Memory{}, chat.Unless(err, chat.ErrNotFound)
-	}
-	return m, nil
+	return m, chat.Unless(err, chat.ErrNotFound)
 }
 
 // Amend changes the text of the notice with key in room to the result of add, unless there is no such notice or add

@@ -50,12 +50,17 @@ type Store interface {
 
 // New returns the plugin.
 func New(d Deps) action.Plugin {
+	services := new(action.Services)
 	p := action.Plugin{Name: "essentials", Actions: actions(d), Providers: d.providers(), Commands: d.commands()}
+	p.Init = func(_ context.Context, s action.Services) error {
+		*services = s
+		return nil
+	}
 	if d.Reflection {
 		p.Evaluators = []action.Evaluator{reflection{d}}
 	}
 	if d.Small != nil {
-		p.Evaluators = append(p.Evaluators, titler{d})
+		p.Evaluators = append(p.Evaluators, titler{d, services})
 	}
 	if d.Evaluation {
 		p.Evaluators = append(p.Evaluators, evaluation{d.Store})

@@ -84,6 +84,17 @@ func (w *Platform) Command(from connectortest.User, in connectortest.Room, name 
 	return w.Fake.Command(string(in), w.users[from], name, options...)
 }
 
+// Threads are the threads that were opened in a room.
+func (w *Platform) Threads(in connectortest.Room) (all []connectortest.Room) {
+	for _, id := range w.Fake.Threads(string(in)) {
+		all = append(all, connectortest.Room(id))
+	}
+	return all
+}
+
+// User is the id of a user.
+func (w *Platform) User(who connectortest.User) string { return w.users[who] }
+
 // Transcript is what a user reads in a room.
 func (w *Platform) Transcript(who connectortest.User, in connectortest.Room) string {
 	return w.Fake.Transcript(string(in), w.users[who])

@@ -54,7 +54,15 @@ func (w *Platform) ClearFaults() { w.Fake.ClearFaults() }
 func (w *Platform) Rooms() []connectortest.Room {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return slices.Clone(w.places)
+	all := slices.Clone(w.places)
+	for _, place := range w.places {
+		for _, id := range w.Fake.Threads(string(place)) {
+			if !slices.Contains(all, connectortest.Room(id)) {
+				all = append(all, connectortest.Room(id))
+			}
+		}
+	}
+	return all
 }
 
 // Messages implements [connectortest.Witness].

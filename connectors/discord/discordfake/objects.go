@@ -82,9 +82,18 @@ func (s *Server) channelObject(c *channel) object {
 	if c.kind != TypeThread {
 		o["position"], o["topic"], o["nsfw"], o["parent_id"] = 0, nil, false, nil
 		o["permission_overwrites"] = []object{}
+		if c.kind == TypeForum {
+			o["available_tags"] = s.tagObjects(c)
+		}
 		return o
 	}
-	o["parent_id"], o["owner_id"] = c.parent.id, s.bot.id
+	o["parent_id"], o["owner_id"] = c.parent.id, c.guild.id
+	if c.owner != nil {
+		o["owner_id"] = c.owner.id
+	}
+	if len(c.tags) > 0 {
+		o["applied_tags"] = c.tagIDs()
+	}
 	o["message_count"], o["member_count"] = len(c.messages), 1
 	o["thread_metadata"] = object{
 		"archived": c.archived, "locked": c.locked,

@@ -31,7 +31,11 @@ func (s *Server) getMessages(c *call) (int, any, *apiError) {
 	}
 	out := []object{}
 	if ch.may(ReadHistory) { // without it Discord shows an empty channel
-		for _, m := range page(ch.live(), c, limit) {
+		all := ch.live()
+		if ch.start != nil {
+			all = slices.Insert(all, 0, ch.start)
+		}
+		for _, m := range page(all, c, limit) {
 			out = append(out, s.messageObject(m))
 		}
 	}

@@ -27,6 +27,8 @@ const (
 	AddReaction    Route = "PUT /channels/{channel_id}/messages/{message_id}/reactions/{emoji_name}/@me"
 	RemoveReaction Route = "DELETE /channels/{channel_id}/messages/{message_id}/reactions/{emoji_name}/@me"
 	StartTyping    Route = "POST /channels/{channel_id}/typing"
+	OpenThread     Route = "POST /channels/{channel_id}/messages/{message_id}/threads"
+	EditChannel    Route = "PATCH /channels/{channel_id}"
 	OpenDM         Route = "POST /users/@me/channels"
 	AnswerPress    Route = "POST /interactions/{interaction_id}/{interaction_token}/callback"
 	EditOriginal   Route = "PATCH /webhooks/{webhook_id}/{webhook_token}/messages/@original"
@@ -74,6 +76,8 @@ func endpoints() []endpoint {
 		{AddReaction, (*Server).react},
 		{RemoveReaction, (*Server).react},
 		{StartTyping, (*Server).startTyping},
+		{OpenThread, (*Server).openThread},
+		{EditChannel, (*Server).editChannel},
 		{OpenDM, (*Server).postDM},
 		{AnswerPress, (*Server).callback},
 		{EditOriginal, (*Server).editAnswer},

@@ -31,8 +31,9 @@ const (
 	ManageMessages
 	ManageThreads
 	AddReactions
+	CreateThreads
 
-	usualPermissions = AddReactions | ViewChannel | SendMessages | SendInThreads | ReadHistory | MentionEveryone
+	usualPermissions = AddReactions | ViewChannel | SendMessages | SendInThreads | ReadHistory | MentionEveryone | CreateThreads
 )
 
 type user struct {
@@ -65,6 +66,9 @@ type channel struct {
 	messages         []*message // in order of their ids, deleted ones too
 	typing           []TypingMark
 	private          []*message // that one user sees alone
+	owner            *user      // who opened a thread; nil is a moderator
+	tags             []string   // of a post; a forum has those of its posts
+	start            *message   // stands in a thread for the message that it was opened from
 }
 
 type state struct {
