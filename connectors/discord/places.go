@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,7 +51,7 @@ func (p *places) channel(ctx context.Context, id string) place {
 		}
 		err := p.client.do(ctx, http.MethodGet, "channels/"+id, nil, &said)
 		if err != nil {
-			before.kind = kindOf(said.Type)
+			before.kind = cmp.Or(before.kind, chat.Group)
 			return before, err
 		}
 		found := place{kind: kindOf(said.Type), name: said.Name, parent: said.Parent, owner: said.Owner, tags: map[string]string{}}
