@@ -17,6 +17,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/storage"
+	"parley/core/turn"
 	"parley/internal/require"
 	"parley/internal/search"
 	"parley/models/modelfake"
@@ -83,8 +84,27 @@ func longConversation(t *testing.T, address string, recall config.Recall, fact s
 	if got := ask(id, question); got != "Miso, of course." {
 		t.Errorf(`the answer is %q; want "Miso, of course."`, got)
 	}
+	if why := ask(id, "/why"); !strings.Contains(why, fact) {
+		t.Errorf("/why doesn't show the recalled message: %q", why)
+	}
+	receipt := func() string {
+		r, err := turn.ReceiptOf(t.Context(), kept, chat.RunID("web/"+id+"#61"))
+		require.NoError(t, err)
+		return r.Whole()
+	}
+	if got := receipt(); !strings.Contains(got, "Recalled, ") || !strings.Contains(got, fact) || !strings.Contains(got, "This is line 60 of many.") || !strings.Contains(got, question) {
+		t.Errorf("the receipt has not the whole prompt:\n%s", got)
+	}
 	if got := ask(other, question); got != "I see." {
 		t.Errorf(`in another conversation the answer is %q; want "I see."`, got)
+	}
+	run, err := kept.Run(t.Context(), chat.RunID("web/"+id+"#61"))
+	require.NoError(t, err)
+	for _, id := range run.Outcome.Prompt.Recalled {
+		require.NoError(t, kept.Forget(t.Context(), chat.MemoryID(id)))
+	}
+	if got := receipt(); strings.Contains(got, fact) || !strings.Contains(got, "Recalled: (deleted)") {
+		t.Errorf("after the deletion the receipt is\n%s", got)
 	}
 	end()
 	cfg.Agent.Recall = config.RecallOff

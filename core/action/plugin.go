@@ -105,6 +105,9 @@ type ProviderResult struct {
 	// Own reports whether Text and Values of this result contain only words of the operator, the program and the asker: see
 	// [TurnContext.Own]. Other results count as foreign, unless the spec says Own.
 	Own bool
+	// Recalled are the ids of the stored messages, and Facts the notes, that Text consists of. The receipt of the answer names them.
+	Recalled []chat.MemoryID
+	Facts    []chat.RoomNote
 }
 
 // An Evaluator reviews a turn after it has been answered, in the background: every few turns of a room, or the turns

@@ -189,6 +189,17 @@ type Effort struct {
 	Sources   string `json:"sources,omitempty"`   // the providers whose texts were in the prompt, such as that of recalled passages
 	Edits     int    `json:"edits,omitempty"`     // changes of posted messages
 	Holds     int    `json:"holds,omitempty"`     // refusals by the platform's rate limits
+	// Prompt is nil if no model was asked.
+	Prompt *Prompt `json:"prompt,omitempty"`
+}
+
+// Prompt names the parts of the prompt of an answer. It has no text: the parts are read where they are stored, and those that were deleted
+// are gone here, too.
+type Prompt struct {
+	Instructions string      `json:"instructions"`       // a hash of the system prompt
+	Since        time.Time   `json:"since"`              // the time of the oldest message of the conversation; zero for none
+	Recalled     []string    `json:"recalled,omitempty"` // the ids of the earlier messages that were found
+	Facts        []time.Time `json:"facts,omitempty"`    // the times of their notes
 }
 
 // Done reports whether the answer has ended.

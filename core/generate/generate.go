@@ -120,7 +120,7 @@ type Sessions interface {
 // from before an error stays in the answer.
 func (w *Writer) Write(ctx context.Context, st *prompt.Builder) error {
 	w.prompts, w.room = st, st.LimitFor(st.Limit)
-	defer func() { w.Trace.Sources = st.Sources() }()
+	defer func() { w.Trace.Sources, w.Trace.Prompt = st.Sources(), st.Read() }()
 	if w.Removed {
 		w.notice(0, answer.RemovedModel)
 	} else if w.Route.Replaced() {

@@ -84,7 +84,7 @@ func (c *Composer) Wait(ctx context.Context) error { return contain.Wait(ctx, c.
 
 // Turn starts the prompts of a turn, with the current templates.
 func (c *Composer) Turn(s action.TurnContext) *Builder {
-	return &Builder{c: c, set: *c.set.Load(), turn: s}
+	return &Builder{c: c, set: *c.set.Load(), turn: s, oldest: -1}
 }
 
 // Builder builds the prompts of one turn from the turn and the provider results so far. It belongs to the goroutine of
@@ -95,6 +95,8 @@ type Builder struct {
 	turn    action.TurnContext
 	whole   []chat.Memory // Recent of the turn before [Builder.Shorten]
 	Outputs []Output      // in prompt order
+	system  string        // that of the latest prompt
+	oldest  int           // the index in Recent of the oldest message in it; -1 if there was no prompt
 
 	Images []llm.File // images of the question
 	Files  []llm.File // its other files, for a model that takes them
@@ -152,7 +154,7 @@ func (st *Builder) Prompt(ctx context.Context, name string, more map[string]stri
 		}
 		if text.Tokens(req.System)+text.Tokens(txt) <= limit {
 			req.Messages = []llm.Message{{Role: llm.RoleUser, Text: txt}}
-			return st.shown(req), nil
+			return st.shown(req, 0), nil
 		}
 		if fragments < max(1, limit/share/16) {
 			return llm.Request{}, &llm.Failure{Kind: llm.PromptTooLong, Err: fmt.Errorf("template %s: it has %d tokens; at most %d are allowed", name, text.Tokens(txt), limit)}

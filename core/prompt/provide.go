@@ -6,11 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"parley/core/action"
+	"parley/core/answer"
 	"parley/core/llm"
 	"parley/internal/contain"
 )
@@ -72,6 +75,31 @@ func (st *Builder) AskNamed(ctx context.Context, names []string) {
 		return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(strings.TrimSpace(n), spec.Name) })
 	})
 }
+
+// Read names the parts of the latest prompt; nil if there was none.
+func (st *Builder) Read() *answer.Prompt {
+	if st.oldest < 0 {
+		return nil
+	}
+	hash, p := fnv.New64a(), &answer.Prompt{}
+	_, _ = hash.Write([]byte(st.system)) // it never fails
+	p.Instructions = strconv.FormatUint(hash.Sum64(), 36)
+	if st.oldest < len(st.turn.Recent) {
+		p.Since = st.turn.Recent[st.oldest].At.UTC()
+	}
+	for _, o := range st.Outputs {
+		for _, n := range o.Facts[:min(len(o.Facts), mostRead)] {
+			p.Facts = append(p.Facts, n.At.UTC())
+		}
+		for _, id := range o.Recalled[:min(len(o.Recalled), mostRead)] {
+			p.Recalled = append(p.Recalled, string(id))
+		}
+	}
+	return p
+}
+
+// mostRead is the maximum number of facts, and of messages, of one provider that [Builder.Read] names.
+const mostRead = 50
 
 // Sources lists the names of the providers that returned a text, in prompt order.
 func (st *Builder) Sources() string {

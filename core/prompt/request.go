@@ -27,7 +27,7 @@ func (st *Builder) Request(ctx context.Context) (llm.Request, error) {
 	for fragments := limit / share; fragments >= max(1, limit/share/16); fragments /= 2 {
 		req, history := st.draft(fragments)
 		if over = llm.EstimateTokens(req) - limit; over <= 0 {
-			return st.shown(req), nil
+			return st.shown(req, AnsweredFrom(st.turn)-(history.to-history.from)), nil
 		}
 		// In steps, so that the next prompts begin with the same message.
 		step := max(1, min(st.c.Recall.History, limit)/4)
@@ -38,7 +38,7 @@ func (st *Builder) Request(ctx context.Context) (llm.Request, error) {
 			history.to--
 		}
 		if over <= 0 {
-			return st.shown(req), nil
+			return st.shown(req, AnsweredFrom(st.turn)-(history.to-history.from)), nil
 		}
 	}
 	return llm.Request{}, &llm.Failure{Kind: llm.PromptTooLong, Err: fmt.Errorf("the prompt is %d tokens over the limit of %d", over, limit)}
@@ -85,8 +85,10 @@ func AnsweredFrom(s action.TurnContext) int {
 }
 
 // shown returns req in the form that models accept: it begins with the user, also if older messages were left out, and
-// the last user message has the pictures. Pictures are removed later for a model without vision.
-func (st *Builder) shown(req llm.Request) llm.Request {
+// the last user message has the pictures. Pictures are removed later for a model without vision. oldest is the index in Recent of its oldest
+// message.
+func (st *Builder) shown(req llm.Request, oldest int) llm.Request {
+	st.system, st.oldest = req.System, oldest
 	req.Messages = llm.BeginWithUser(req.Messages) // here, because a valid list is not copied later
 	for i, t := range slices.Backward(req.Messages) {
 		if t.Role == llm.RoleUser && !t.Context {

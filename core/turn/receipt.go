@@ -3,21 +3,27 @@ package turn
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
 	"time"
 
+	"parley/core/access"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/prompt"
 	"parley/core/quota"
+	"parley/core/text"
 )
 
 // ReceiptStore contains the store methods of [ReceiptOf].
 type ReceiptStore interface {
+	access.LinkReader
 	Run(ctx context.Context, id chat.RunID) (chat.Run, error)
 	Memory(ctx context.Context, id chat.MemoryID) (chat.Memory, error)
+	Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error)
 	RecentApprovals(ctx context.Context, room chat.RoomID, limit int) ([]chat.Approval, error)
 	Used(ctx context.Context, from, to string, buckets ...string) ([]quota.Total, error)
 }
@@ -29,12 +35,32 @@ const mostReceipt = 10
 type Receipt struct {
 	Run       chat.Run
 	Answer    chat.Memory // zero if none is stored
-	Facts     []Fact      // without any text of the conversation
+	Facts     []Line      // without any text of the conversation
 	Approvals []chat.Approval
+	Prompt    []Part // with texts, as they are stored now
 }
 
-// Fact is one line of a [Receipt].
-type Fact struct{ Name, Value string }
+// Part is one of the texts of a prompt. One that was deleted since has no author, or is missing.
+type Part struct {
+	Kind PartKind
+	Room chat.RoomID
+	From string // the author of a message, and its time
+	Text string
+}
+
+// PartKind is the kind of a [Part].
+type PartKind string
+
+// The kinds of parts, in the order of a prompt. Instructions have a number as text: it is the same for the same instructions.
+const (
+	Instructions PartKind = "Instructions"
+	Fact         PartKind = "Fact"
+	Recalled     PartKind = "Recalled"
+	Conversation PartKind = "Conversation"
+)
+
+// Line is one line of a [Receipt].
+type Line struct{ Name, Value string }
 
 // ReceiptOf collects the receipt of a run. It fails with [chat.ErrNotFound] if there is no such run, and with the error of the store.
 func ReceiptOf(ctx context.Context, store ReceiptStore, id chat.RunID) (r Receipt, err error) {
@@ -54,11 +80,59 @@ func ReceiptOf(ctx context.Context, store ReceiptStore, id chat.RunID) (r Receip
 	}
 	r.Approvals = slices.DeleteFunc(slices.Clone(r.Approvals), func(p chat.Approval) bool { return p.Run != id })
 	r.describe(used)
-	return r, nil
+	return r, r.readPrompt(ctx, store)
+}
+
+// readPrompt reads the parts of the prompt that are still stored.
+func (r *Receipt) readPrompt(ctx context.Context, store ReceiptStore) error {
+	p := r.Run.Outcome.Prompt
+	if p == nil {
+		return nil
+	}
+	r.Prompt = append(r.Prompt, Part{Kind: Instructions, Text: p.Instructions})
+	facts, err := store.Notes(ctx, r.Run.Room, chat.FactNote, chat.MaxNotes)
+	if err != nil {
+		return err
+	}
+	accounts, err := access.AccountsOf(ctx, store, r.Run.Author)
+	for _, account := range accounts {
+		about, failed := store.NotesAbout(ctx, account, chat.FactNote, false, chat.MaxNotes)
+		facts, err = slices.Concat(facts, about), errors.Join(err, failed)
+	}
+	for _, n := range facts {
+		f := Part{Kind: Fact, Room: n.Room, Text: n.Text}
+		if slices.ContainsFunc(p.Facts, n.At.Equal) && !slices.Contains(r.Prompt, f) {
+			r.Prompt = append(r.Prompt, f)
+		}
+	}
+	for _, id := range p.Recalled {
+		m, failed := store.Memory(ctx, chat.MemoryID(id))
+		err = errors.Join(err, chat.Unless(failed, chat.ErrNotFound))
+		r.quote(Recalled, m)
+	}
+	if p.Since.IsZero() || err != nil {
+		return err
+	}
+	recent, err := store.Recent(ctx, r.Run.Room, chat.Said, r.Run.Response, prompt.Window)
+	for _, m := range recent {
+		if !m.At.Before(p.Since) && m.ID != r.Run.Said() {
+			r.quote(Conversation, m)
+		}
+	}
+	return err
+}
+
+// quote adds a message to the prompt.
+func (r *Receipt) quote(kind PartKind, m chat.Memory) {
+	p := Part{Kind: kind, Room: m.Room, Text: "(deleted)"}
+	if m.ID != "" {
+		p.From, p.Text = cmp.Or(m.Name, string(m.Author))+", "+m.At.UTC().Format(time.DateTime+" MST"), m.PromptText()
+	}
+	r.Prompt = append(r.Prompt, p)
 }
 
 func (r *Receipt) add(name, format string, values ...any) {
-	r.Facts = append(r.Facts, Fact{name, fmt.Sprintf(format, values...)})
+	r.Facts = append(r.Facts, Line{name, fmt.Sprintf(format, values...)})
 }
 
 // describe adds the facts, in the order of their occurrence.
@@ -112,6 +186,30 @@ func (r Receipt) String() string {
 	return strings.Join(lines, "\n")
 }
 
+// Whole writes the receipt with all of the prompt that is still stored.
+func (r Receipt) Whole() string {
+	said := r.String()
+	for _, p := range r.Prompt {
+		said += fmt.Sprintf("\n- %s: %s", cmp.Or(strings.Trim(string(p.Kind)+", "+p.From, ", "), "?"), text.Visible(strings.ReplaceAll(p.Text, "\n", "\n  ")))
+	}
+	return said
+}
+
+// recalled lists the beginnings of the recalled messages that a reader of the room may read: those of the room itself, and in a direct chat
+// those of its user's other ones.
+func (r Receipt) recalled(reader chat.EntityID) (said string) {
+	for _, p := range r.Prompt {
+		own := p.Room == r.Run.Room || r.Run.RoomKind == chat.Direct && r.Run.Author == reader
+		if p.Kind == Recalled && p.From != "" && own {
+			said += fmt.Sprintf("\n- Recalled: %s: %s", text.Label(p.From), text.OneLine(p.Text, recalledSize))
+		}
+	}
+	return said
+}
+
+// recalledSize is the maximum length of a recalled message in a receipt, in characters.
+const recalledSize = 200
+
 // why executes /why: the receipt of the answer that the command replies to, or of the latest one in the room. Owners see all, and others
 // their own. It fails with the error of the store.
 func (cr *commandRun) why(ctx context.Context) (said string, err error) {
@@ -151,7 +249,7 @@ func (cr *commandRun) why(ctx context.Context) (said string, err error) {
 			return err
 		}
 		receipt, err := ReceiptOf(ctx, cr.Store, id)
-		said = receipt.String()
+		said = receipt.String() + receipt.recalled(m.Author)
 		return err
 	})
 	return said, err

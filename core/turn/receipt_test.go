@@ -3,6 +3,8 @@ package turn
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/quota"
+	"parley/internal/require"
 )
 
 // receipts is a store with one run.
@@ -18,6 +21,8 @@ type receipts struct {
 	said      chat.Memory
 	approvals []chat.Approval
 	used      []quota.Total
+	memories  []chat.Memory
+	facts     []chat.RoomNote
 }
 
 func (s receipts) Run(_ context.Context, id chat.RunID) (chat.Run, error) {
@@ -27,11 +32,24 @@ func (s receipts) Run(_ context.Context, id chat.RunID) (chat.Run, error) {
 	return s.run, nil
 }
 
-func (s receipts) Memory(context.Context, chat.MemoryID) (chat.Memory, error) {
-	if s.said.ID == "" {
-		return chat.Memory{}, chat.ErrNotFound
+func (s receipts) Memory(_ context.Context, id chat.MemoryID) (chat.Memory, error) {
+	all := append([]chat.Memory{s.said}, s.memories...)
+	if i := slices.IndexFunc(all, func(m chat.Memory) bool { return m.ID == id }); i >= 0 {
+		return all[i], nil
 	}
-	return s.said, nil
+	return chat.Memory{}, chat.ErrNotFound
+}
+
+func (s receipts) Recent(context.Context, chat.RoomID, chat.MemoryKind, chat.ResponseID, int) ([]chat.Memory, error) {
+	return append(slices.DeleteFunc(slices.Clone(s.memories), func(m chat.Memory) bool { return m.Room != s.run.Room }), s.said), nil
+}
+
+func (s receipts) Notes(_ context.Context, _ chat.RoomID, kind chat.NoteKind, _ int) ([]chat.RoomNote, error) {
+	return slices.DeleteFunc(slices.Clone(s.facts), func(n chat.RoomNote) bool { return n.Kind != kind }), nil
+}
+
+func (s receipts) NotesAbout(ctx context.Context, _ chat.EntityID, kind chat.NoteKind, _ bool, limit int) ([]chat.RoomNote, error) {
+	return s.Notes(ctx, "", kind, limit)
 }
 
 func (s receipts) RecentApprovals(context.Context, chat.RoomID, int) ([]chat.Approval, error) {
@@ -40,6 +58,50 @@ func (s receipts) RecentApprovals(context.Context, chat.RoomID, int) ([]chat.App
 
 func (s receipts) Used(context.Context, string, string, ...string) ([]quota.Total, error) {
 	return s.used, nil
+}
+
+// The prompt of an answer consists of what is still stored of it. Recalled messages of other chats are for their author alone.
+func TestReceiptReadsThePrompt(t *testing.T) {
+	at := func(minute int) time.Time { return time.Date(2026, 3, 4, 5, minute, 0, 0, time.UTC) }
+	message := func(room chat.RoomID, id string, minute int) chat.Memory {
+		return chat.Memory{ID: chat.MemoryID(id), Room: room, Author: "fake/7", Name: "Ada", Text: "text of " + id + "\nand\x1b more", At: at(minute)}
+	}
+	s := receipts{
+		run:      chat.Run{ID: "fake/1#9", Room: "fake/1", RoomKind: chat.Direct, Author: "fake/7"},
+		memories: []chat.Memory{message("fake/1", "here", 1), message("fake/2", "elsewhere", 2), message("fake/1", "before", 3), message("fake/1", "asked", 5)},
+		said:     chat.Memory{ID: "fake/1#9", Room: "fake/1", Text: "the answer", At: at(6)},
+		facts:    []chat.RoomNote{{Kind: chat.FactNote, Text: "Ada has a cat", At: at(0)}, {Kind: chat.FactNote, Text: "noted later", At: at(7)}},
+	}
+	s.run.Outcome.Status = answer.Completed
+	s.run.Outcome.Prompt = &answer.Prompt{Instructions: "1x", Since: at(3), Recalled: []string{"here", "elsewhere", "forgotten"}, Facts: []time.Time{at(0), at(1)}}
+	r, err := ReceiptOf(t.Context(), s, "fake/1#9")
+	require.NoError(t, err)
+	_, got, _ := strings.Cut(r.Whole(), "crashes: 0\n")
+	const want = `- Instructions: 1x
+- Fact: Ada has a cat
+- Recalled, Ada, 2026-03-04 05:01:00 UTC: text of here
+  and more
+- Recalled, Ada, 2026-03-04 05:02:00 UTC: text of elsewhere
+  and more
+- Recalled: (deleted)
+- Conversation, Ada, 2026-03-04 05:03:00 UTC: text of before
+  and more
+- Conversation, Ada, 2026-03-04 05:05:00 UTC: text of asked
+  and more`
+	if got != want {
+		t.Errorf("the prompt is\n%s", got)
+	}
+	const here = "\n- Recalled: Ada, 2026-03-04 05꞉01꞉00 UTC: text of here and more"
+	if got := r.recalled("fake/owner"); got != here {
+		t.Errorf("an owner reads %q", got)
+	}
+	if got := r.recalled("fake/7"); !strings.HasPrefix(got, here+"\n") || !strings.Contains(got, "text of elsewhere") {
+		t.Errorf("the user reads %q", got)
+	}
+	r.Run.RoomKind = chat.Group
+	if got := r.recalled("fake/7"); got != here {
+		t.Errorf("in a group the user reads %q", got)
+	}
 }
 
 // The receipt of an answer names everything that happened, and nothing that was said.

@@ -20,6 +20,7 @@ import (
 	"parley/core/chat"
 	"parley/core/quota"
 	"parley/core/storage"
+	"parley/core/turn"
 )
 
 // Path begins the paths of all pages.
@@ -35,6 +36,7 @@ type Store interface {
 	storage.Fleet
 	storage.Memories
 	storage.Approvals
+	turn.ReceiptStore
 	Run(ctx context.Context, id chat.RunID) (chat.Run, error)
 	Room(ctx context.Context, id chat.RoomID) (chat.Room, error)
 	Used(ctx context.Context, from, to string, buckets ...string) ([]quota.Total, error)

@@ -169,7 +169,9 @@ func (p *page) fill() {
 	_, err = p.store.SaveEntity(ctx, chat.Entity{ID: "fake/ada", Connector: "fake", Names: []string{evil}})
 	p.must(err)
 	p.must(p.store.Note(ctx, run.ID, run.Epoch, chat.Note{Shown: []chat.Shown{{ID: evil, At: time.Now()}}, Text: evil}))
-	p.must(p.store.Finish(ctx, run.ID, run.Epoch, answer.Outcome{Status: answer.Failed, Failure: llm.ProviderIssue, Partial: true}, chat.Memory{
+	p.must(p.store.Finish(ctx, run.ID, run.Epoch, answer.Outcome{
+		Status: answer.Failed, Failure: llm.ProviderIssue, Partial: true, Effort: answer.Effort{Prompt: &answer.Prompt{Instructions: "1x", Since: m.At.Add(-time.Second)}},
+	}, chat.Memory{
 		ID: run.Said(), Room: "fake/r", Author: "agent", Name: evil, Text: evil, At: time.Now(), Thought: evil, Providers: []string{evil},
 		Calls: []answer.PastCall{{ID: "c", Tool: answer.Tool{Name: evil, Parameters: evil, Result: evil, Stage: answer.StageEnd}}},
 	}))
@@ -367,6 +369,9 @@ func TestForms(t *testing.T) {
 	p.post(owner, "/admin", "do", strings.Repeat("x", 1000), "id", string(p.run))
 	if _, log := p.get(owner, "/admin/audit"); strings.Contains(log, strings.Repeat("x", 400)) {
 		t.Error("an entry of the audit log has any length")
+	}
+	if _, body := p.get(owner, "/admin/run?id=fake%2Fr%231"); !strings.Contains(body, "<details><summary>Show 2 parts</summary>") || !strings.Contains(body, "Conversation</td>") {
+		t.Errorf("the page of a run has no prompt:\n%s", body)
 	}
 	if status, body := p.get(owner, "/admin/run?id=none"); status != http.StatusOK || !strings.Contains(body, "not stored") || strings.Contains(body, "Attempts") {
 		t.Errorf("an unknown answer: %d, %s", status, body)

@@ -34,5 +34,9 @@ func (a *Admin) run(v *visit) view {
 	for _, p := range r.Approvals {
 		approvals.add(fmt.Sprintf("%s (%s)", p.Tool, p.Effect), string(p.Decision), string(p.By), a.clock(p.Decided))
 	}
-	return view{Title: "Answer", Lead: "What this answer saw and did.", Tables: []table{facts, calls, approvals}}
+	read := table{Title: "Prompt", Folded: true, Empty: "No model was asked.", Columns: []string{"Part", "From", "Text"}}
+	for _, p := range r.Prompt {
+		read.add(string(p.Kind), text.Visible(p.From), text.Visible(p.Text))
+	}
+	return view{Title: "Answer", Lead: "What this answer saw and did.", Tables: []table{facts, read, calls, approvals}}
 }

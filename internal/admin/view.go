@@ -27,6 +27,7 @@ type view struct {
 // table is a list of things, with the buttons of each.
 type table struct {
 	Title, Empty string
+	Folded       bool // it is shown on request
 	Columns      []string
 	Rows         []row
 }

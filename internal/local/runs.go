@@ -49,7 +49,7 @@ func runsAt(ctx context.Context, store Store, rt Runtime, req runsRequest) (out 
 		if errors.Is(err, chat.ErrNotFound) {
 			err = fmt.Errorf("there is no run %s; the log names the run of each answer", req.Show)
 		}
-		out.Receipt = receipt.String()
+		out.Receipt = receipt.Whole()
 		return out, err
 	}
 	all, err := store.SetAside(ctx, mostListed)

@@ -73,28 +73,36 @@ func (d Deps) facts(ctx context.Context, s action.TurnContext) (action.ProviderR
 	if err != nil || len(here)+len(elsewhere) == 0 {
 		return action.ProviderResult{}, err
 	}
-	var near, far, other []string
+	var near, far []chat.RoomNote
+	other := elsewhere
 	for _, n := range here {
 		if n.About == "" || n.About == s.Message.Author {
-			near = append(near, n.Text)
+			near = append(near, n)
 		} else {
-			far = append(far, n.Text)
+			far = append(far, n)
 		}
-	}
-	for _, n := range elsewhere {
-		other = append(other, n.Text)
 	}
 	near = near[max(0, len(near)-lastFacts):]
 	other = other[max(0, len(other)-(lastFacts-len(near))):]
 	far = far[max(0, len(far)-(lastFacts-len(near)-len(other))):]
 	var parts []string
 	if known := append(far, near...); len(known) > 0 {
-		parts = append(parts, "# Facts from earlier conversations here\n"+dashes(known))
+		parts = append(parts, "# Facts from earlier conversations here\n"+factLines(known))
 	}
 	if len(other) > 0 {
-		parts = append([]string{"# Facts about the user from other conversations\n" + dashes(other)}, parts...)
+		parts = append([]string{"# Facts about the user from other conversations\n" + factLines(other)}, parts...)
 	}
-	return action.ProviderResult{Text: strings.Join(parts, "\n\n"), Values: map[string]string{"facts": dashes(slices.Concat(other, far, near))}}, nil
+	all := slices.Concat(other, far, near)
+	return action.ProviderResult{Text: strings.Join(parts, "\n\n"), Values: map[string]string{"facts": factLines(all)}, Facts: all}, nil
+}
+
+// factLines returns facts as a list, quoted.
+func factLines(all []chat.RoomNote) string {
+	var texts []string
+	for _, n := range all {
+		texts = append(texts, n.Text)
+	}
+	return dashes(texts)
 }
 
 // expiry returns when a fact that is noted now expires: after days, or as the owner has set it.

@@ -164,7 +164,10 @@ func finishOutcomes(t *testing.T, s store) {
 	for n, o := range []answer.Outcome{
 		{Status: answer.Ignored}, {Status: answer.Superseded, Withdrawn: true}, {Status: answer.Failed, Failure: llm.NoProvider, Partial: true},
 		{Status: answer.Ignored, Reason: "It is over.", Usage: &llm.UsageSum{Calls: 2, Prompt: 90, Completion: 10, Cached: 40, Provider: "p", Model: "m", Estimated: true}},
-		{Status: answer.Ignored, Effort: answer.Effort{Rounds: 2, Failovers: 1, Sources: "FACTS, RECALLED", Edits: 7, Holds: 3}},
+		{Status: answer.Ignored, Effort: answer.Effort{
+			Rounds: 2, Failovers: 1, Sources: "FACTS, RECALLED", Edits: 7, Holds: 3,
+			Prompt: &answer.Prompt{Instructions: "1x", Since: time.Unix(7, 5).UTC(), Recalled: []string{"m"}, Facts: []time.Time{time.Unix(3, 1).UTC()}},
+		}},
 	} {
 		r := s.start(s.opened("room", n).ID, "owner")
 		s.must(s.Finish(t.Context(), r.ID, r.Epoch, o, chat.Memory{}))
