@@ -74,10 +74,9 @@ func (o operators) Role(ctx context.Context, account chat.EntityID) (admin.Role,
 		return "", err
 	case owns:
 		return admin.Owner, nil
-	case settings.Access(o.edition.cfg).Staff.Accounts[account]:
-		return admin.Staff, nil
 	}
-	return "", nil
+	staff, err := o.gateway.runtime.IsStaff(ctx, account)
+	return map[bool]admin.Role{true: admin.Staff}[staff], err
 }
 
 // Health implements [admin.Gateway].

@@ -231,6 +231,49 @@ func TestRolesOfStaff(t *testing.T) {
 	})
 }
 
+// Platforms show roles only in their servers. Elsewhere a role of the staff counts as well, until it is gone or has not been seen for
+// twelve hours; a blocked account loses it.
+func TestRolesOfStaffElsewhere(t *testing.T) {
+	withHarness(t, func(w *harness) {
+		w.cfg.Memo = &connectortest.Memory{}
+		w.cfg.Access.Direct = access.DirectPairing
+		w.cfg.Access.Staff.Roles = map[string]bool{"fake:helper": true}
+		w.cfg.Access.Allowed.Roles = map[string]bool{"fake:visitor": true}
+		n := w.start()
+		in := func(world chat.WorldID, roles ...string) {
+			m := w.message(group, "fake/bob", "Look")
+			m.Addressed, m.Roles, m.Place.World = true, roles, world
+			w.waitAnswer(n.send(m))
+		}
+		isStaff := func(when string, want bool) {
+			t.Helper()
+			is, err := n.IsStaff(t.Context(), "fake/bob")
+			w.Must(err)
+			acc := n.send(w.message("fake/dm-bob", "fake/bob", "/block fake:eve"))
+			answers := false
+			if acc.Run != "" {
+				_, said := w.waitAnswer(acc)
+				answers = strings.Contains(said, "fake/eve** is blocked")
+			}
+			if is != want || answers != want {
+				t.Errorf("%s bob is staff: %v, can block in a direct chat: %v; want %v", when, is, answers, want)
+			}
+		}
+		isStaff("before", false)
+		in("fake/one", "visitor", "helper")
+		isStaff("with the role", true)
+		in("fake/two", "visitor")
+		isStaff("after a message in another server", true)
+		in("fake/one", "visitor")
+		isStaff("without the role", false)
+		in("fake/one", "helper")
+		time.Sleep(12*time.Hour - time.Minute)
+		isStaff("after half a day", true)
+		time.Sleep(2 * time.Minute)
+		isStaff("after more than half a day", false)
+	})
+}
+
 // An open connector looks after its people itself.
 func TestOpenConnector(t *testing.T) {
 	withHarness(t, func(w *harness) {

@@ -173,6 +173,16 @@ func (rt *Runtime) Owns(ctx context.Context, id chat.EntityID) (bool, error) {
 	return rt.all.now.Load().inbox.pairing.Owns(ctx, id)
 }
 
+// IsStaff reports whether an account is a member of the staff, and not blocked. It fails with the error of the store.
+func (rt *Runtime) IsStaff(ctx context.Context, id chat.EntityID) (bool, error) {
+	d := rt.all.now.Load().inbox.pairing
+	blocked, err := d.Blocked(ctx, id, nil)
+	if err != nil || blocked {
+		return false, err
+	}
+	return d.ListsStaff(ctx, id, chat.Address{})
+}
+
 // StopTurns ends the turns of a room up to upTo, as /stop does. It fails with the error of the store.
 func (rt *Runtime) StopTurns(ctx context.Context, room chat.RoomID, upTo chat.ResponseID) error {
 	return rt.all.now.Load().inbox.stops.Stop(ctx, room, upTo)

@@ -123,9 +123,9 @@ func newInbox(b *base) *inbox {
 // newTurns joins the parts that execute runs. It fails if actions, templates or choice handlers contradict each other.
 func newTurns(b *base, in *inbox) (*turn.Turns, error) {
 	store, log := b.Store, b.Log
-	models := &generate.ModelSwitch{Table: generate.NewModelTable(b.Models.Answering()), Policy: b.Access, Store: store, Owns: in.pairing.Owns}
+	models := &generate.ModelSwitch{Table: generate.NewModelTable(b.Models.Answering()), Policy: b.Access, Store: store, Staff: in.pairing.IsStaff}
 	approvals := &consent.Approvals{
-		Staff: b.Access.Staff.Accounts, Timeout: b.Approval, Store: store, Owners: in.pairing, Runs: b.parkedRuns, Tell: in.pairing.Tell, Log: log, Audit: b.Audit,
+		Timeout: b.Approval, Store: store, Owners: in.pairing, Runs: b.parkedRuns, Tell: in.pairing.Tell, Log: log, Audit: b.Audit,
 		Amend: in.changes.Amend, Close: in.questions.RetireNotice,
 	}
 	composer, tools, err := newTools(b)
@@ -148,7 +148,7 @@ func newTurns(b *base, in *inbox) (*turn.Turns, error) {
 		},
 		Generator: &turn.Generator{
 			Config: b.Generation, Turns: b.Turns, Tools: tools, Approvals: approvals, Sessions: &turn.Sessions{Store: store, Pseudonym: b.Pseudonym}, Emit: b.hub.Emit, Log: log,
-			Gate: &turn.Gate{Meter: b.Meter, Staff: b.Access.Staff.Accounts, Owners: in.pairing, Log: log},
+			Gate: &turn.Gate{Meter: b.Meter, Owners: in.pairing, Log: log},
 			Say: func(ctx context.Context, n chat.Notice) error {
 				_, err := in.notices.Say(ctx, n)
 				return err

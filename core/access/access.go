@@ -132,11 +132,6 @@ func (a Policy) HasRole(r chat.Room, roles []string) bool {
 	return a.Allowed.hasRole(r, roles) || a.Staff.hasRole(r, roles)
 }
 
-// ListsStaff reports whether author is listed as staff, by account or by the role of the address of their message.
-func (a Policy) ListsStaff(author chat.EntityID, from chat.Address) bool {
-	return a.Staff.Accounts[author] || from.StaffByRole && from.AuthorizedByRole == author
-}
-
 // IsStaffRole reports whether one of an author's roles in r is one of the staff.
 func (a Policy) IsStaffRole(r chat.Room, roles []string) bool { return a.Staff.hasRole(r, roles) }
 

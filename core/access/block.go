@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"parley/core/chat"
@@ -41,32 +42,56 @@ type Block struct {
 	At time.Time     `json:"at"`
 }
 
-// blockList is the stored list, as text and as it was read from that.
-type blockList struct {
+// list is a stored list of accounts, as text and as it was read from that. It is not changed.
+type list[V any] struct {
 	text string
-	all  map[chat.EntityID]Block
+	all  map[chat.EntityID]V
 }
 
-// stored returns the stored list of blocked accounts. It fails with the error of the store.
-func (d *Pairing) stored(ctx context.Context) (*blockList, error) {
-	if d.Memo == nil {
-		return &blockList{}, nil
+// lists is a list in the store, with the last version that was read.
+type lists[V any] struct {
+	last atomic.Pointer[list[V]]
+}
+
+// read returns the list. It fails with the error of the store.
+func (l *lists[V]) read(ctx context.Context, store Memo, name string) (*list[V], error) {
+	if store == nil {
+		return &list[V]{}, nil
 	}
-	text, err := d.Memo.Kept(ctx, blockedName)
-	if last := d.blocks.Load(); err != nil || last != nil && last.text == text {
+	text, err := store.Kept(ctx, name)
+	if last := l.last.Load(); err != nil || last != nil && last.text == text {
 		return last, err
 	}
-	now := &blockList{text: text}
+	now := &list[V]{text: text}
 	if text != "" {
 		err = json.Unmarshal([]byte(text), &now.all)
 	}
-	d.blocks.Store(now)
+	l.last.Store(now)
 	return now, err
+}
+
+// change stores the list that do has changed. It fails with the errors of do and of the store.
+func (l *lists[V]) change(ctx context.Context, store Memo, name string, do func(map[chat.EntityID]V) error) error {
+	for {
+		was, err := l.read(ctx, store, name)
+		if err != nil {
+			return err
+		}
+		next := map[chat.EntityID]V{}
+		maps.Copy(next, was.all)
+		if err := do(next); err != nil {
+			return err
+		}
+		text, _ := json.Marshal(next) // of texts and times
+		if done, err := store.Swap(ctx, name, was.text, string(text)); err != nil || done {
+			return err
+		}
+	}
 }
 
 // Blocks returns the accounts that were blocked with /block. It fails with the error of the store.
 func (d *Pairing) Blocks(ctx context.Context) (map[chat.EntityID]Block, error) {
-	list, err := d.stored(ctx)
+	list, err := d.blocks.read(ctx, d.Memo, blockedName)
 	if err != nil {
 		return nil, err
 	}
@@ -75,24 +100,18 @@ func (d *Pairing) Blocks(ctx context.Context) (map[chat.EntityID]Block, error) {
 
 // SetBlocked blocks accounts and stops the answers to them, or ends that. It fails with the error of the store.
 func (d *Pairing) SetBlocked(ctx context.Context, by chat.EntityID, blocked bool, accounts ...chat.EntityID) error {
-	for done := false; !done; {
-		list, err := d.stored(ctx)
-		if err != nil {
-			return err
-		}
-		next := map[chat.EntityID]Block{}
-		maps.Copy(next, list.all)
+	err := d.blocks.change(ctx, d.Memo, blockedName, func(all map[chat.EntityID]Block) error {
 		for _, id := range accounts {
-			if delete(next, id); blocked && len(next) >= mostBlocked {
+			if delete(all, id); blocked && len(all) >= mostBlocked {
 				return errors.New("too many users are blocked; list them in people.blocked")
 			} else if blocked {
-				next[id] = Block{by, time.Now().UTC()}
+				all[id] = Block{by, time.Now().UTC()}
 			}
 		}
-		text, _ := json.Marshal(next) // of texts
-		if done, err = d.Memo.Swap(ctx, blockedName, list.text, string(text)); err != nil {
-			return err
-		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	for _, id := range accounts {
 		d.Log.Info(map[bool]string{true: "a user was blocked", false: "a user was unblocked"}[blocked], "account", d.hash(ctx, id), "by", d.hash(ctx, by))
@@ -129,15 +148,6 @@ func (d *Pairing) Unwelcome(ctx context.Context, agent chat.EntityID, room chat.
 		}
 	}
 	return false, err
-}
-
-// IsStaff reports whether author is an owner or a member of the staff, by account or by the role that a says. It fails with the error of
-// the store.
-func (d *Pairing) IsStaff(ctx context.Context, author chat.EntityID, a chat.Address) (bool, error) {
-	if d.Policy.ListsStaff(author, a) {
-		return true, nil
-	}
-	return d.Owns(ctx, author)
 }
 
 // BlockRequest asks to block a user, or to end that.
@@ -185,6 +195,10 @@ func (d *Pairing) protected(ctx context.Context, r BlockRequest, accounts []chat
 	if err != nil {
 		return "", err
 	}
+	staff, err := d.Staff(ctx)
+	if err != nil {
+		return "", err
+	}
 	for _, id := range accounts {
 		owner, err := d.Owns(ctx, id)
 		switch {
@@ -192,7 +206,7 @@ func (d *Pairing) protected(ctx context.Context, r BlockRequest, accounts []chat
 			return "", err
 		case id == r.By.Author:
 			return selfLine, nil
-		case owner, d.Policy.Staff.Accounts[id] && !byOwner:
+		case owner, staff[id] && !byOwner:
 			return protectedLine, nil
 		}
 	}

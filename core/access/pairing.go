@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"parley/core/chat"
@@ -62,7 +61,8 @@ type Pairing struct {
 	Audit func(ctx context.Context, by chat.EntityID, what, about string) // records a decision in a chat; can be nil
 
 	tries  tries
-	blocks atomic.Pointer[blockList] // the last one that was read
+	blocks lists[Block]
+	roles  lists[roleStaff]
 }
 
 // Guest is the author of a direct message, with or without access.
@@ -78,6 +78,9 @@ type Guest struct {
 func (d *Pairing) Invited(ctx context.Context, r chat.Room, author chat.EntityID, roles []string) (bool, error) {
 	if c := d.Policy.Decide(r, author, roles); c != Maybe {
 		return c == Yes, nil
+	}
+	if staff, err := d.ListsStaff(ctx, author, chat.Address{}); err != nil || staff {
+		return staff, err
 	}
 	_, err := d.Store.Person(ctx, author)
 	return err == nil, chat.Unless(err, chat.ErrNotFound)

@@ -26,6 +26,10 @@ type Owners interface {
 	Owns(ctx context.Context, id chat.EntityID) (bool, error)
 	// OwnersRooms returns the accounts of the owners with their direct chats, as far as these are known. It fails with the error of the store.
 	OwnersRooms(ctx context.Context) (map[chat.EntityID]chat.RoomID, error)
+	// Staff returns the accounts of the staff, without owners. It fails with the error of the store.
+	Staff(ctx context.Context) (map[chat.EntityID]bool, error)
+	// IsStaff reports whether an account is an owner or a member of the staff. It fails with the error of the store.
+	IsStaff(ctx context.Context, author chat.EntityID, from chat.Address) (bool, error)
 }
 
 // Runs continues parked runs: see [schedule.ParkedRuns].
@@ -48,8 +52,7 @@ type Runs interface {
 // The fields are set before use. Approvals is safe for concurrent use, also by several processes with one store: the store makes each
 // decision once.
 type Approvals struct {
-	Staff   map[chat.EntityID]bool // may approve single calls, in addition to the owners
-	Timeout time.Duration          // how long a run waits; 0 is an hour
+	Timeout time.Duration // how long a run waits; 0 is an hour
 	Store   storage.Approvals
 	Owners  Owners
 	Runs    Runs
@@ -248,14 +251,6 @@ func (ap *Approvals) use(ctx context.Context, r chat.Approval) (refused string, 
 	return refusedLine, nil
 }
 
-// mayApprove reports whether an account may approve single calls. It fails with the error of the store.
-func (ap *Approvals) mayApprove(ctx context.Context, id chat.EntityID) (bool, error) {
-	if ap.Staff[id] {
-		return true, nil
-	}
-	return ap.Owners.Owns(ctx, id)
-}
-
 // describe returns the text for the approver, or false if it can't be shown completely.
 func describe(c *action.Call, t *action.Tool, a action.Approval) (string, bool) {
 	shown := a.Shown
@@ -293,14 +288,22 @@ func decision(option string) chat.Decision {
 	return chat.Denied
 }
 
-// approvers returns the accounts that may approve and can be named; only they see the buttons work.
-func (ap *Approvals) approvers(asker chat.EntityID, owners map[chat.EntityID]chat.RoomID, all bool) []chat.EntityID {
+// approvers returns the accounts that may approve and can be named; only they see the buttons work. It fails with the error of the store.
+func (ap *Approvals) approvers(ctx context.Context, asker chat.EntityID, all bool) ([]chat.EntityID, error) {
+	owners, err := ap.Owners.OwnersRooms(ctx)
+	if err != nil {
+		return nil, err
+	}
 	who := map[chat.EntityID]bool{asker: true}
 	for id := range owners {
 		who[id] = true
 	}
 	if !all { // options for owners are offered to owners alone
-		maps.Copy(who, ap.Staff)
+		staff, err := ap.Owners.Staff(ctx)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(who, staff)
 	}
-	return slices.Sorted(maps.Keys(who))
+	return slices.Sorted(maps.Keys(who)), nil
 }

@@ -20,13 +20,13 @@ const approvalSubject = "approval/"
 // askHere asks in the answer itself, because its user may approve. It parks the run ([chat.ErrParked]). Only an owner
 // gets the option for all calls.
 func (ap *Approvals) askHere(ctx context.Context, c *action.Call, r chat.Approval, shown string, offered []string) (refused string, err error) {
-	owners, err := ap.Owners.OwnersRooms(ctx)
+	from, err := ap.approvers(ctx, r.Asker, slices.Contains(offered, always))
 	if err != nil {
 		return "", err
 	}
 	state, err := Ask(ctx, c, Request{
 		Subject: approvalSubject + r.ID, Description: shown + "\n\n⏳ Waiting for an approval.", Options: offered, Approval: true,
-		From: ap.approvers(r.Asker, owners, slices.Contains(offered, always)), Until: r.Expires, Lasting: true,
+		From: from, Until: r.Expires, Lasting: true,
 	})
 	if state == Unseen {
 		return unseenLine, ap.decide(context.WithoutCancel(ctx), r, chat.Stopped, "")
@@ -112,7 +112,7 @@ func (ap *Approvals) mayDecide(ctx context.Context, to chat.Decision, by chat.En
 	if to == chat.Always {
 		return ap.Owners.Owns(ctx, by)
 	}
-	return ap.mayApprove(ctx, by)
+	return ap.Owners.IsStaff(ctx, by, chat.Address{})
 }
 
 // decide records a decision. If another one was faster, that one counts, and decide returns nil. It closes the notices

@@ -81,6 +81,7 @@ type office struct {
 	woken  []chat.RunID
 	waits  []action.Wait  // for which runs were parked
 	chosen *chat.Question // in the answer itself
+	staff  map[chat.EntityID]bool
 }
 
 func newApprovals() *office {
@@ -98,6 +99,12 @@ func newApprovals() *office {
 
 func (d *office) Owns(_ context.Context, id chat.EntityID) (bool, error) { return id == d.owner, nil }
 
+func (d *office) Staff(context.Context) (map[chat.EntityID]bool, error) { return d.staff, nil }
+
+func (d *office) IsStaff(_ context.Context, id chat.EntityID, _ chat.Address) (bool, error) {
+	return id == d.owner || d.staff[id], nil
+}
+
 func (d *office) OwnersRooms(context.Context) (map[chat.EntityID]chat.RoomID, error) {
 	return map[chat.EntityID]chat.RoomID{"olga": "fake/olga"}, nil
 }
@@ -113,7 +120,7 @@ var shop = action.Approval{Server: "shop", Tool: "order", Kind: "kind"}
 
 // asks has author call a tool with params.
 func (d *office) asks(author chat.EntityID, params string, effect action.Effect, a action.Approval) (asked bool, refused string, err error) {
-	s := action.TurnContext{Run: "room#1", Room: chat.Room{ID: "room", Name: "room", Connector: "fake"}, Message: chat.Memory{Author: author, Name: string(author)}, Owner: author == d.owner, Staff: author == d.owner || d.Staff[author]}
+	s := action.TurnContext{Run: "room#1", Room: chat.Room{ID: "room", Name: "room", Connector: "fake"}, Message: chat.Memory{Author: author, Name: string(author)}, Owner: author == d.owner, Staff: author == d.owner || d.staff[author]}
 	b := &action.Block{Answer: &answer.Answer{}, ID: "c", Name: "ORDER"}
 	c := b.Call(context.Background(), json.RawMessage(params), s, nil, action.Host{
 		Park: func(_ context.Context, w action.Wait) error {
@@ -200,7 +207,7 @@ func TestAskedElsewhere(t *testing.T) {
 // kind and with the rights of who gave it.
 func TestStanding(t *testing.T) {
 	d := newApprovals()
-	d.Staff = map[chat.EntityID]bool{"ada": true}
+	d.staff = map[chat.EntityID]bool{"ada": true}
 	for _, c := range []struct {
 		who    chat.EntityID
 		effect action.Effect

@@ -42,7 +42,8 @@ type ModelSwitch struct {
 	Table  *ModelTable
 	Policy access.Policy
 	Store  SettingStore
-	Owns   func(ctx context.Context, author chat.EntityID) (bool, error) // reports whether author is the agent's owner
+	// Staff reports whether author is an owner or a member of the staff.
+	Staff func(ctx context.Context, author chat.EntityID, from chat.Address) (bool, error)
 }
 
 // Settings returns the settings of a room, not nil. It fails with the error of the store.
@@ -135,12 +136,12 @@ func (s *ModelSwitch) Reply(ctx context.Context, r SwitchRequest) (said string, 
 }
 
 // Allowed reports whether author can choose the model of room. It depends on their account only. It fails with the
-// error of Owns.
+// error of Staff.
 func (s *ModelSwitch) Allowed(ctx context.Context, room chat.Room, author chat.EntityID) (bool, error) {
-	if s.Policy.Switch.Allows(room) || s.Policy.Staff.Accounts[author] {
+	if s.Policy.Switch.Allows(room) {
 		return true, nil
 	}
-	return s.Owns(ctx, author)
+	return s.Staff(ctx, author, chat.Address{})
 }
 
 // List lists the models, marks the one that answers author in room, and with details adds the providers' names. It

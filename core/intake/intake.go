@@ -140,6 +140,9 @@ func (t *Intake) clean(ctx context.Context, m chat.Message) (chat.Message, error
 	if t.Admission.Policy.HasRole(m.Place, m.Roles) {
 		m.Address.AuthorizedByRole = m.Author
 	}
+	if err == nil {
+		err = t.Admission.Pairing.NoteRole(ctx, m.Author, m.Place.World, m.Address.StaffByRole)
+	}
 	return m, err
 }
 

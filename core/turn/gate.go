@@ -32,7 +32,6 @@ var errDeclined = errors.New("the answer costs too much")
 // an hour later, they are checked again: an approver who was removed meanwhile can't let the answer continue.
 type Gate struct {
 	Meter  *quota.Meter
-	Staff  map[chat.EntityID]bool // users who can let answers continue, besides the owners
 	Owners consent.Owners
 	Log    *slog.Logger
 }
@@ -122,7 +121,7 @@ func (g *Gate) chosen(ctx context.Context, a *costlyAnswer, req llm.Request, q c
 			return a.decline(declinedLine)
 		}
 	default:
-		if may, err := g.mayApprove(ctx, q.By); err != nil {
+		if may, err := g.Owners.IsStaff(ctx, q.By, chat.Address{}); err != nil {
 			return err
 		} else if !may && (!a.Turn.Staff || q.By != a.Turn.Message.Author) {
 			return a.decline(notYoursLine)
@@ -202,18 +201,12 @@ func (g *Gate) question(ctx context.Context, a *costlyAnswer, req llm.Request, c
 		for id := range owners {
 			who[id] = true
 		}
-		maps.Copy(who, g.Staff)
+		staff, err := g.Owners.Staff(ctx)
+		if err != nil {
+			return q, err
+		}
+		maps.Copy(who, staff)
 	}
 	q.For = slices.Sorted(maps.Keys(who))
 	return q, nil
-}
-
-func (g *Gate) mayApprove(ctx context.Context, id chat.EntityID) (bool, error) {
-	if id == "" {
-		return false, nil
-	}
-	if g.Staff[id] {
-		return true, nil
-	}
-	return g.Owners.Owns(ctx, id)
 }

@@ -93,8 +93,14 @@ func (rc *Recaller) rights(ctx context.Context, run *chat.Run, author chat.Entit
 			return err
 		}
 	}
-	s.Staff = s.Staff && (s.Owner || rc.Access.ListsStaff(author, run.Address))
-	if s.Allowed && !s.Owner && !rc.Access.Known(author) && run.Address.AuthorizedByRole != author {
+	staff := s.Owner
+	if !staff && s.Allowed { // staff are allowed, too
+		if staff, err = rc.Pairing.ListsStaff(ctx, author, run.Address); err != nil {
+			return err
+		}
+	}
+	s.Staff = s.Staff && staff
+	if s.Allowed && !staff && !rc.Access.Known(author) && run.Address.AuthorizedByRole != author {
 		_, err = rc.Store.Person(ctx, author)
 		s.Allowed = err == nil
 	}
