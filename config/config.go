@@ -52,6 +52,7 @@ type Config struct {
 	Access Access `yaml:"access"`
 	// The rule for a new message that arrives while an answer is being written:
 	//   supersede = stop the old answer; the new one takes both messages into account
+	//   steer     = the answer goes on and takes a text that its asker sends meanwhile into account, before its next step
 	//   queue     = answer each message, one after the other
 	//   collect   = answer all waiting messages together
 	Turns Turns `yaml:"turns"`

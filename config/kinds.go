@@ -8,7 +8,7 @@ type enum interface{ Words() []string }
 type TurnRule string
 
 // Words returns the allowed values.
-func (TurnRule) Words() []string { return []string{"supersede", "queue", "collect"} }
+func (TurnRule) Words() []string { return []string{"supersede", "queue", "collect", "steer"} }
 
 // EditRule selects how an edited question affects its answer: revise rewrites the latest answer in place, remember only
 // updates the stored message.

@@ -179,7 +179,7 @@ func join(ctx context.Context, tx Conn, in chat.Message, j chat.JoinRule, now in
 			ready = CASE WHEN CAST($4 AS bigint) - opened > CAST($5 AS bigint) THEN opened + $5 ELSE $4 END
 		WHERE id = (
 			SELECT id FROM runs
-			WHERE room = $6 AND status = '' AND epoch = 0 AND duty IN ('', $7) AND (CAST($8 AS boolean) OR ready > $9 AND author = $2)
+			WHERE room = $6 AND status = '' AND epoch = 0 AND ending = '' AND duty IN ('', $7) AND (CAST($8 AS boolean) OR ready > $9 AND author = $2)
 			ORDER BY turn DESC LIMIT 1)
 		RETURNING turn`,
 		record.JSON(in.Address), in.Author, j.Kind, now+int64(j.Window), int64(longestWait(j)), in.Room, chat.RunDecide, j.Collect, now).Scan(&turn)

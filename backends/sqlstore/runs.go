@@ -169,6 +169,37 @@ func (s *journal) Attempt(ctx context.Context, id chat.RunID, epoch chat.Epoch, 
 	return "", s.wrap(err, "counting an attempt of the run %q", id)
 }
 
+// Join implements [storage.Journal].
+func (s *journal) Join(ctx context.Context, id chat.RunID, epoch chat.Epoch, from chat.RunID, day string, message ...quota.Charge) (joined []chat.MemoryID, over string, err error) {
+	locks := s.run(id)
+	locks.On = append(locks.On, s.buckets(message).On...)
+	err = s.Write(ctx, locks, func(ctx context.Context, tx Conn) (err error) {
+		over = ""
+		if err := some(tx.Exec(ctx, `
+			UPDATE runs SET ending = $1 WHERE id = $2 AND status = '' AND epoch = 0 AND ending = '' AND ready <= $5
+				AND EXISTS (SELECT 1 FROM runs r WHERE r.id = $3 AND r.epoch = $4 AND r.status = '' AND r.room = runs.room)`,
+			answer.Superseded, from, id, epoch, s.Present())); err != nil {
+			return err
+		}
+		if over, err = s.spendAll(ctx, tx, day, message); err != nil {
+			return err
+		}
+		waiting, err := s.findRun(ctx, tx, from)
+		if err == nil {
+			// The vectors of messages keep the turn, which only bounds searches.
+			_, err = tx.Exec(ctx, `
+				UPDATE memories SET turn = (SELECT turn FROM runs WHERE id = $1) WHERE room = $2 AND turn = $3 AND role = 'input'`,
+				id, waiting.Room, waiting.Response)
+		}
+		joined = waiting.Inputs
+		return err
+	})
+	if errors.Is(err, errOver) {
+		return nil, over, nil
+	}
+	return joined, "", s.wrap(err, "joining the messages of %q to %q", from, id)
+}
+
 // Note implements [storage.Journal].
 func (s *journal) Note(ctx context.Context, id chat.RunID, epoch chat.Epoch, n chat.Note) error {
 	err := record.CheckNote(n)

@@ -109,7 +109,7 @@ func (s TurnContext) Parts(r Read) (parts []Part) {
 		if f.Spec.Own {
 			continue
 		}
-		if f.Transcript != s.Transcript() { // otherwise it consists of the messages above
+		if !strings.HasPrefix(s.Transcript(), f.Transcript) { // otherwise it consists of the messages above, or of the first of them
 			add(FromContext, f.Transcript)
 		}
 		origin := FromContext

@@ -146,6 +146,11 @@ func (w *Writer) conclude(ctx context.Context, st *prompt.Builder, step int) err
 // fill asks the model to fill a form: the prompt with this name, followed by said. The round is read like the round
 // like. It fails with the errors of [Writer.round].
 func (w *Writer) fill(ctx context.Context, st *prompt.Builder, name string, like *round, said []llm.Message) (*round, error) {
+	if w.Steer != nil && name != prompt.MultiStepSummary { // which can't call actions
+		if _, err := w.Steer(ctx); err != nil {
+			return nil, err
+		}
+	}
 	texts := map[string]string{
 		"actionResults": w.resultsSoFar(), "partialAnswer": w.Answer.View().Remembered().Text(), "step": strconv.Itoa(like.step + 1), "maxSteps": strconv.Itoa(w.steps()),
 	}

@@ -27,7 +27,8 @@ func (n *native) request(ctx context.Context, limit int) (llm.Request, error) {
 		if err != nil {
 			return req, err
 		}
-		n.prompt = req
+		n.prompt = req // with all that the asker has written until now
+		n.rounds = slices.DeleteFunc(n.rounds, func(m llm.Message) bool { return m.Role == llm.RoleUser })
 	}
 	req := n.prompt
 	if len(n.rounds) > 0 {
@@ -55,6 +56,9 @@ func (w *Writer) generateNative(ctx context.Context, st *prompt.Builder) error {
 	}
 	for ; n < most; n++ {
 		asks.last = n == most-1
+		if err := w.steer(ctx, asks); err != nil {
+			return err
+		}
 		if n > 0 {
 			w.before = func() State { return State{Step: n - 1, Next: step, Rounds: storeMessages(asks.rounds)} }
 		}
@@ -68,6 +72,20 @@ func (w *Writer) generateNative(ctx context.Context, st *prompt.Builder) error {
 		step = r.step + 1 // calls that the provider ran divide the text of a round
 	}
 	return nil
+}
+
+// steer adds later messages of the asker below the rounds so far, unless the next one is the last.
+func (w *Writer) steer(ctx context.Context, asks *native) error {
+	if w.Steer == nil || asks.last || w.Route.Current().Agent {
+		return nil
+	}
+	joined, err := w.Steer(ctx)
+	for _, m := range joined {
+		if asks.prompt.Messages != nil { // otherwise the prompt will have it
+			asks.rounds = append(asks.rounds, asks.st.Message(m))
+		}
+	}
+	return err
 }
 
 // maxQuestions is the maximum number of times that an agent can ask its user in one answer.

@@ -74,10 +74,13 @@ func restoreCalls(calls []storedCall) (all []llm.ToolCall) {
 	return all
 }
 
-// storeMessages converts messages to their stored form. Images are left out: they belong to the question, which is in
-// the prompt that is built again.
+// storeMessages converts messages to their stored form. Images and later messages of the asker are left out: they are in the
+// prompt that is built again.
 func storeMessages(messages []llm.Message) (all []storedMessage) {
 	for _, m := range messages {
+		if m.Role == llm.RoleUser {
+			continue
+		}
 		s := storedMessage{Role: m.Role, Text: m.Text, Calls: storeCalls(m.Calls), Call: m.Call}
 		if m.Opaque != nil {
 			s.Owner, s.Opaque = m.Opaque.Owner, string(m.Opaque.Data)

@@ -76,6 +76,22 @@ func (st *Builder) draft(limit int) (llm.Request, span) {
 	return req, history
 }
 
+// Join adds messages to answer to the end of the turn, for prompts that are built from now on as a whole. Those that were built before
+// are continued with [Builder.Message].
+func (st *Builder) Join(messages []chat.Memory) {
+	if st.whole != nil {
+		st.whole = slices.Concat(st.whole, messages)
+	}
+	st.turn.Recent = slices.Concat(st.turn.Recent, messages)
+	st.Outputs = slices.DeleteFunc(st.Outputs, func(o Output) bool { return o.Transcript != "" }) // it is asked again
+	for _, m := range messages {
+		st.turn.Answered = append(slices.Clip(st.turn.Answered), m.ID)
+	}
+}
+
+// Message converts a memory of the room to a message of a prompt.
+func (st *Builder) Message(m chat.Memory) llm.Message { return modelMessage(st.turn, m) }
+
 // AnsweredFrom returns the index in Recent of the first message to answer.
 func AnsweredFrom(s action.TurnContext) int {
 	if i := slices.IndexFunc(s.Recent, func(m chat.Memory) bool { return slices.Contains(s.Answered, m.ID) }); i >= 0 {

@@ -127,7 +127,17 @@ func (m *Meter) CountMessage(ctx context.Context) error {
 // count of the message has to be stored now. It fails with a [*LimitError] if a limit is reached, and with the error of
 // count.
 func (m *Meter) CountWith(ctx context.Context, count func(day string, message ...Charge) (over string, err error)) error {
+	return m.count(spenderOf(ctx), count)
+}
+
+// CountJoined is CountWith for another message that the run of a context answers.
+func (m *Meter) CountJoined(ctx context.Context, count func(day string, message ...Charge) (over string, err error)) error {
 	p := spenderOf(ctx)
+	p.counted = new(atomic.Bool)
+	return m.count(p, count)
+}
+
+func (m *Meter) count(p spender, count func(day string, message ...Charge) (over string, err error)) error {
 	if m == nil || p.run == "" || p.counted.Load() {
 		_, err := count("")
 		return err

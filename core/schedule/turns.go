@@ -37,6 +37,7 @@ const (
 	Supersede Policy = "supersede" // the later turn claims the room immediately
 	Queue     Policy = "queue"     // one after the other
 	Collect   Policy = "collect"   // all waiting messages are answered together
+	Steer     Policy = "steer"     // the asker's messages join the run in progress; those of others wait as under Queue
 )
 
 // PolicyFor returns the policy of rooms of kind k.
@@ -48,7 +49,7 @@ func (t TurnPolicy) PolicyFor(k chat.RoomKind) Policy {
 }
 
 const (
-	maxWaiting = 10 // runs of a room under Queue; later messages are only remembered, and users are told
+	maxWaiting = 10 // runs of a room under Queue and Steer; later messages are only remembered, and users are told
 	maxWindows = 5  // the maximum length, in windows, that restarts can reach
 )
 
@@ -73,7 +74,7 @@ func (t TurnPolicy) JoinRule(m chat.Message, d access.Decision) chat.JoinRule {
 	if d == access.Maybe || d == access.ContextOnly {
 		j.Kind = chat.RunDecide
 	}
-	if policy == Queue {
+	if policy == Queue || policy == Steer {
 		j.Limit = maxWaiting
 	}
 	if m.Place.Kind.Private() {

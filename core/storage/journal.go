@@ -26,7 +26,7 @@ type Inbox interface {
 	//	  otherwise                                         only remembered
 	//	otherwise                                           opens a run of the kind j.Kind, ready after j.Window
 	//
-	// The run to join is the newest one of the room that was never started and whose kind is [chat.RunReply] or [chat.RunDecide];
+	// The run to join is the newest one of the room that was never started, has no Ending, and whose kind is [chat.RunReply] or [chat.RunDecide];
 	// without j.Collect, the newest of these that is not ready yet and whose newest input has the same author. Messages for kinds
 	// that are [chat.RunKind.Single] join nothing. Joining changes the run:
 	//
@@ -86,6 +86,11 @@ type Journal interface {
 	// Attempt counts an attempt of a run before it uses a paid service, and charges its message as [quota.UsageStore.Count] does:
 	// both, or neither if over names a limit. Without charges it only counts the attempt. It fails with the errors of Note.
 	Attempt(ctx context.Context, id chat.RunID, epoch chat.Epoch, day string, message ...quota.Charge) (over string, err error)
+	// Join moves the messages of the waiting run from into the turn of run id, which its holder is answering, and returns them in the
+	// order of their arrival. They are inputs of run id from then on; from stays open without inputs, to end as [answer.Superseded] when it
+	// is started, and no message joins it any more. The message is charged as by Attempt: if over names a limit, nothing changes. It
+	// fails with [answer.ErrLost] if from is not ready, was started, has an Ending or is over, or run id has ended or has another epoch.
+	Join(ctx context.Context, id chat.RunID, epoch chat.Epoch, from chat.RunID, day string, message ...quota.Charge) (joined []chat.MemoryID, over string, err error)
 	// Note adds to the journal of a run. It fails with [answer.ErrLost] if the run has ended or has another epoch.
 	Note(ctx context.Context, id chat.RunID, epoch chat.Epoch, n chat.Note) error
 	// Finish ends a run and releases its room. It stores out, the answer, if out has an id and the run still has an input or is the

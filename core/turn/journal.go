@@ -20,8 +20,10 @@ import (
 type JournalStore interface {
 	Attempt(ctx context.Context, id chat.RunID, epoch chat.Epoch, day string, message ...quota.Charge) (over string, err error)
 	Finish(ctx context.Context, id chat.RunID, epoch chat.Epoch, o answer.Outcome, out chat.Memory) error
+	Join(ctx context.Context, id chat.RunID, epoch chat.Epoch, from chat.RunID, day string, message ...quota.Charge) (joined []chat.MemoryID, over string, err error)
 	Memory(ctx context.Context, id chat.MemoryID) (chat.Memory, error)
 	Note(ctx context.Context, id chat.RunID, epoch chat.Epoch, n chat.Note) error
+	OpenRuns(ctx context.Context, room chat.RoomID) ([]chat.Run, error)
 	Remember(ctx context.Context, run chat.RunID, m chat.Memory) error
 	Run(ctx context.Context, id chat.RunID) (chat.Run, error)
 	SetAttention(ctx context.Context, room chat.RoomID, a chat.Attention) error

@@ -144,6 +144,10 @@ func (s *Interceptor) IndexWords(ctx context.Context, a1 int, a2 time.Time) (boo
 	return intercept1(ctx, s, Call{"IndexWords", []any{a1, a2}}, func() (bool, error) { return s.Store.IndexWords(ctx, a1, a2) })
 }
 
+func (s *Interceptor) Join(ctx context.Context, a1 chat.RunID, a2 chat.Epoch, a3 chat.RunID, a4 string, a5 ...quota.Charge) ([]chat.MemoryID, string, error) {
+	return intercept2(ctx, s, Call{"Join", []any{a1, a2, a3, a4, a5}}, func() ([]chat.MemoryID, string, error) { return s.Store.Join(ctx, a1, a2, a3, a4, a5...) })
+}
+
 func (s *Interceptor) Known(ctx context.Context, a1 chat.Memory) (chat.Accepted, error) {
 	return intercept1(ctx, s, Call{"Known", []any{a1}}, func() (chat.Accepted, error) { return s.Store.Known(ctx, a1) })
 }

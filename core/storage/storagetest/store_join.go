@@ -5,7 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/quota"
 )
 
 func joinChecks() []storeCheck {
@@ -23,6 +25,7 @@ func joinChecks() []storeCheck {
 		{"a message with JoinOnly opens no run", joinOnly},
 		{"a joined message to answer makes the run a reply", joinDuty},
 		{"a notice joins no run, is not joined and hides no run (IN-06)", joinAlone},
+		{"messages of a waiting run join the run in progress", joinRunning},
 		{"over the limit one run apologizes and all messages are stored (IN-07)", joinLimit},
 	}
 }
@@ -210,4 +213,51 @@ func joinOnly(t *testing.T, s store) {
 	time.Sleep(window)
 	s.same("with one that is ready", s.accept(message("room", 4), only), chat.Accepted{Memory: "room/4", Response: 3})
 	s.same("the memories", s.texts("room", 0, 10), []string{"message 1", "message 2", "message 3", "message 4"})
+}
+
+func joinRunning(t *testing.T, s store) {
+	one := quota.Charge{Bucket: "ada", Cost: quota.Cost{Messages: 1}, Max: quota.Cost{Messages: 2}}
+	var joined []chat.MemoryID
+	join := func(r, from chat.Run, over string, want error) {
+		t.Helper()
+		var got string
+		var err error
+		joined, got, err = s.Join(t.Context(), r.ID, r.Epoch, from.ID, day, one)
+		s.fails(err, want)
+		s.same("over its limit", got, over)
+	}
+	r := s.start(s.opened("room", 1).ID, "owner")
+	waits, split := s.opened("room", 2), s.runOf(s.accept(message("room", 3), chat.JoinRule{Window: window}))
+	lost := r
+	lost.Epoch--
+	join(lost, waits, "", answer.ErrLost)
+	join(s.start(s.opened("elsewhere", 1).ID, "owner"), waits, "", answer.ErrLost)
+	join(r, split, "", answer.ErrLost) // it waits for more
+	s.same("an input", s.reread(waits.ID).Inputs, []chat.MemoryID{"room/2"})
+
+	join(r, waits, "", nil)
+	s.same("joined", joined, []chat.MemoryID{"room/2"})
+	s.same("the inputs", s.reread(r.ID).Inputs, []chat.MemoryID{"room/1", "room/2"})
+	ended := s.reread(waits.ID)
+	s.same("the run before", []any{ended.Inputs, ended.Ending, ended.Outcome.Done()}, []any{[]chat.MemoryID(nil), answer.Superseded, false})
+	s.same("the prompt of the run", s.texts("room", r.Response, 10), []string{"message 1", "message 2"})
+	known, err := s.Known(t.Context(), message("room", 2).Memory)
+	s.must(err)
+	s.same("the run of a repetition", known.Run, r.ID)
+	s.spent(day, "ada", quota.Cost{Messages: 1})
+	join(r, waits, "", answer.ErrLost) // again
+
+	time.Sleep(window)
+	join(r, split, "", nil)
+	more := s.accept(message("room", 4), chat.JoinRule{Collect: true})
+	if more.Run == split.ID || more.Run == waits.ID {
+		t.Errorf("a message joined %s, whose messages have moved", more.Run)
+	}
+	join(r, s.runOf(more), "ada", nil)
+	s.same("the inputs of a run over a limit", s.reread(more.Run).Inputs, []chat.MemoryID{"room/4"})
+	s.spent(day, "ada", quota.Cost{Messages: 2})
+	s.finish(r, answerOf(r, "answer"))
+	one.Max.Messages = 9
+	join(r, s.runOf(more), "", answer.ErrLost)
+	s.same("the memories", s.texts("room", 9, 10), []string{"message 1", "message 2", "message 3", "answer", "message 4"})
 }
