@@ -6,9 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"parley/config"
+	"parley/config/configtest"
 	"parley/connectors/connectortest"
 	"parley/connectors/connectortest/discordworld"
 	"parley/connectors/discord/discordfake"
+	"parley/connectors/telegram"
 	"parley/models/modelfake"
 )
 
@@ -101,4 +104,27 @@ func TestNoPermissionForReactions(t *testing.T) {
 		c.Pass(time.Minute)
 		c.wantShown(c.group, "You said: Ada: Hi")
 	})
+}
+
+// On Telegram a question has a reaction while it is answered, if the owner wants that, and none afterwards, also across a crash.
+func TestTelegramReactionWhileAnswering(t *testing.T) {
+	for _, on := range []bool{true, false} {
+		onPlatform(t, platforms()[0], func(c *config.Config) { configtest.Section[telegram.Config](c.Connectors).Reactions = on }, func(c *chatHarness) {
+			c.choose = func(modelfake.Request) modelfake.Script {
+				return modelfake.Script{modelfake.Pause(20 * time.Second), modelfake.Text("Done.")}
+			}
+			c.Mention(connectortest.Ada, c.group, "first")
+			c.Pass(5 * time.Second)
+			if got := c.reactions(c.group, "first"); slices.Equal(got, []string{"👀"}) != on || len(got) > 1 {
+				t.Errorf("%q while it is answered", got)
+			}
+			c.crash()
+			c.start()
+			c.waitShown(c.group, "Done.")
+			c.Pass(10 * time.Second)
+			if got := c.reactions(c.group, "first"); len(got) != 0 {
+				t.Errorf("%q stays", got)
+			}
+		})
+	}
 }

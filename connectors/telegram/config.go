@@ -37,6 +37,8 @@ type Config struct {
 	// With mode: webhook, the public https:// address of this gateway's web.listen, by web.tls or through a proxy. Telegram's
 	// requests come to paths that begin with /telegram/ there.
 	WebhookURL string `yaml:"webhook_url"`
+	// Show 👀 at a question while it is answered. That takes two more requests per answer.
+	Reactions bool `yaml:"reactions"`
 	// Request rates. Exceeding Telegram's limits leads to pauses of up to hours.
 	Limits             Limits `yaml:"limits"`
 	connectors.Display `yaml:",inline"`

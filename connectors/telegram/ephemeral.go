@@ -125,7 +125,7 @@ func (p posted) request(method string, params tgbotapi.Params) string {
 // whispered makes in the conversion of an ephemeral message: it is meant for the bot, and its answer for its author.
 // The numbers of such messages are used again, so the id contains the time.
 func (s self) whispered(in chat.Message, m *tgbotapi.Message, number int) chat.Message {
-	in.ID = chat.MemoryID(fmt.Sprintf("%s/%d/%d/e%d/%d", Name, s.account, m.Chat.ID, number, m.Date))
+	in.ID = chat.MemoryID(fmt.Sprintf("%s/%d/%d/e%d-%d", Name, s.account, m.Chat.ID, number, m.Date))
 	in.Addressed, in.InReplyTo, in.Address.ReplyTo = true, "", in.ID
 	in.Address.Response, _ = json.Marshal(whisper{User: m.From.ID, Message: number}) // only numbers, which always marshal
 	return in

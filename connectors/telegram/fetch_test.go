@@ -8,12 +8,15 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"parley/connectors/telegram/telegramfake"
 	"parley/core/chat"
+	"parley/internal/require"
 	"parley/sim"
 )
 
@@ -115,5 +118,32 @@ func TestPathsOfFiles(t *testing.T) {
 	}
 	if _, err := c.download(t.Context(), "/var/lib/file", 10); !errors.Is(err, errOnDisk) {
 		t.Errorf("a server with files on its disk: %v", err)
+	}
+}
+
+// A server in --local mode names files on its disk: they are read from the folder of the bot, and from no other place.
+func TestFetchFromDisk(t *testing.T) {
+	const token = "123456789:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+	top := t.TempDir()
+	own := filepath.Join(top, token)
+	require.NoError(t, os.MkdirAll(filepath.Join(own, "documents"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(own, "documents", "file_1.txt"), []byte("hello"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(top, "secret"), []byte("secret"), 0o600))
+	require.NoError(t, os.Symlink(filepath.Join(top, "secret"), filepath.Join(own, "link")))
+	c := newClient(token, "", nil)
+	for path, want := range map[string]error{
+		own + "/documents/file_1.txt": nil, own + "/documents/none": errOnDisk, own + "/documents": errOnDisk, own + "/link": errOnDisk,
+		own + "/../secret": errOnDisk, top + "/secret": errOnDisk, "/etc/passwd": errOnDisk,
+	} {
+		got, err := c.download(t.Context(), path, 10)
+		if !errors.Is(err, want) || want == nil && string(got) != "hello" {
+			t.Errorf("%s: %q, %v; want %v", path, got, err, want)
+		}
+		for _, leak := range sim.Leak("the error", fmt.Sprint(err), token) {
+			t.Error(leak)
+		}
+	}
+	if _, err := c.download(t.Context(), own+"/documents/file_1.txt", 4); !errors.Is(err, chat.ErrTooLarge) {
+		t.Errorf("a file that is too large: %v", err)
 	}
 }

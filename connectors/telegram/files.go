@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
@@ -100,15 +102,54 @@ func (t *Telegram) Fetch(ctx context.Context, f chat.Attachment, limit int64) (l
 	return llm.File{Name: f.Name, Type: f.Type, Data: data}, err
 }
 
-// errOnDisk means a self-hosted Bot API server in --local mode, which returns paths on its own disk. They are refused:
-// reading them would let the server choose any file of this machine.
-var errOnDisk = errors.New("the Bot API server keeps its files on its disk; start it without --local")
+// errOnDisk means that a self-hosted Bot API server in --local mode has returned a path that can't be read here.
+var errOnDisk = errors.New("the Bot API server keeps its files on its disk; run the gateway on the same machine with access to that folder, or start the server without --local")
+
+// onDisk reads a file of a self-hosted server in --local mode, which returns paths on its disk. The server stores the files of
+// a bot in a folder that is named after the bot's token. Only files in such a folder are read, so that the server can't choose
+// any file of this machine. Errors don't contain the path, which contains the token.
+func (c *client) onDisk(path string, limit int64) ([]byte, error) {
+	for _, name := range []string{c.api.Token, strings.Replace(c.api.Token, ":", "~", 1)} { // the second one on Windows
+		top, rest, ok := strings.Cut(path, "/"+name+"/")
+		if !ok {
+			continue
+		}
+		root, err := os.OpenRoot(top + "/" + name)
+		if err != nil {
+			return nil, errOnDisk
+		}
+		defer root.Close()
+		if about, err := root.Stat(rest); err != nil || !about.Mode().IsRegular() {
+			return nil, errOnDisk
+		}
+		f, err := root.Open(rest)
+		if err != nil {
+			return nil, errOnDisk
+		}
+		defer f.Close()
+		return c.readAll(f, limit)
+	}
+	return nil, errOnDisk
+}
+
+// readAll reads a file of at most limit bytes.
+func (c *client) readAll(from io.Reader, limit int64) ([]byte, error) {
+	// One byte more than allowed tells a file that is too large from one that fits exactly.
+	data, err := io.ReadAll(io.LimitReader(from, limit+1))
+	if err != nil {
+		return nil, fmt.Errorf("download: %w", c.redact(err))
+	}
+	if int64(len(data)) > limit {
+		return nil, fmt.Errorf("download: %w", chat.ErrTooLarge)
+	}
+	return data, nil
+}
 
 // download reads the file at path from the server. The address contains the token, so it must not appear in errors or
 // logs. The path comes from the server: segments that would leave its folder are refused.
 func (c *client) download(ctx context.Context, path string, limit int64) ([]byte, error) {
-	if strings.HasPrefix(path, "/") {
-		return nil, errOnDisk
+	if strings.HasPrefix(path, "/") || filepath.IsAbs(path) {
+		return c.onDisk(filepath.ToSlash(path), limit)
 	}
 	var segments []string
 	for segment := range strings.SplitSeq(path, "/") {
@@ -132,13 +173,5 @@ func (c *client) download(ctx context.Context, path string, limit int64) ([]byte
 	case res.StatusCode != http.StatusOK:
 		return nil, &refusal{method: "download", code: res.StatusCode, text: http.StatusText(res.StatusCode)}
 	}
-	// One byte more than allowed tells a file that is too large from one that fits exactly.
-	data, err := io.ReadAll(io.LimitReader(res.Body, limit+1))
-	if err != nil {
-		return nil, fmt.Errorf("download: %w", c.redact(err))
-	}
-	if int64(len(data)) > limit {
-		return nil, fmt.Errorf("download: %w", chat.ErrTooLarge)
-	}
-	return data, nil
+	return c.readAll(res.Body, limit)
 }

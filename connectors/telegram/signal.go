@@ -12,14 +12,22 @@ import (
 	"parley/progressive"
 )
 
-// signs are the reactions that show a status. Bots can only use the standard ones.
-var signs = map[chat.Status]string{chat.NoAccess: "🤷"}
+// sign returns the reaction that shows a status, or "". Bots can only use the standard ones.
+func (t *Telegram) sign(s chat.Status) string {
+	switch {
+	case s == chat.NoAccess:
+		return "🤷"
+	case s == chat.Working && t.config.Reactions:
+		return "👀"
+	}
+	return ""
+}
 
 // Signal implements [connectors.Signaler]. A reaction replaces the one before.
 func (t *Telegram) Signal(s chat.Signal) (scopes []progressive.Scope, show func(ctx context.Context) error) {
 	to, err := parseAddress(s.To.ConnectorData)
-	sign := signs[s.Is]
-	if err != nil || to.Kind == channel || sign == signs[s.Was] {
+	sign := t.sign(s.Is)
+	if err != nil || to.Kind == channel || sign == t.sign(s.Was) {
 		return nil, nil
 	}
 	shown := "[]"
