@@ -50,6 +50,7 @@ type newerMessage struct {
 type self struct {
 	account
 	username string
+	topics   bool // users may open topics in their private chats with the bot
 }
 
 // inbound converts a message to an inbound event, or returns nil if it is to be ignored: service messages and empty
@@ -92,6 +93,12 @@ func (s self) inbound(m *tgbotapi.Message, newer *newerMessage, first func(int64
 	in.Address = chat.Address{
 		Connector: Name, Room: in.Room, ReplyTo: in.ID,
 		ConnectorData: address{Chat: m.Chat.ID, Topic: topic, Message: m.MessageID, Kind: m.Chat.Type, Asker: asker(m)}.encode(),
+	}
+	if begun := newer.ReplyTo.Opening; topic != 0 && begun != nil {
+		in.Address.Untitled = begun.untitled()
+		if m.Chat.Type != private {
+			in.Place.Name = begun.Name
+		}
 	}
 	if newer.Ephemeral != 0 && m.From != nil {
 		in = s.whispered(in, m, newer.Ephemeral)

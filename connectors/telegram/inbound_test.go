@@ -369,7 +369,7 @@ func TestOverTheWire(t *testing.T) {
 		forum := r.AddSupergroup("Forum", true)
 		topic := r.AddTopic(forum, "One")
 		r.Say(forum, ada, "hello @parley_bot", telegramfake.InTopic(topic))
-		if m := r.last(); !m.Addressed || m.Place.Kind != chat.Thread || m.InReplyTo != "" || m.Place.Name != "Forum" {
+		if m := r.last(); !m.Addressed || m.Place.Kind != chat.Thread || m.InReplyTo != "" || m.Place.Name != "One" {
 			t.Errorf("%+v", m)
 		}
 		r.Say(forum, ada, "and you, Parley", telegramfake.MentionBot("Parley"))

@@ -16,7 +16,8 @@ import (
 type newerReply struct {
 	ReplyTo struct {
 		newerKinds
-		Origin *origin `json:"forward_origin"`
+		Origin  *origin  `json:"forward_origin"`
+		Opening *opening `json:"forum_topic_created"` // in a topic, of a message that replies to nothing
 	} `json:"reply_to_message"`
 	External *externalReply `json:"external_reply"`
 	Quote    struct {
@@ -46,6 +47,9 @@ func (s self) quote(in *chat.Memory, m *tgbotapi.Message, newer *newerReply, top
 		}
 	case newer.External != nil:
 		in.Quoted, files = quotation(&newer.External.Message, newer.External.newerKinds)
+		if on := newer.External; on.Chat != nil && on.Chat.ID == m.Chat.ID && on.MessageID != 0 { // in another topic
+			in.InReplyTo = s.memory(on.Chat.ID, on.MessageID)
+		}
 		if newer.External.Origin != nil {
 			_, in.Quoted.Name = newer.External.Origin.first()
 		}

@@ -143,7 +143,7 @@ func (t *Telegram) Check(ctx context.Context) (found connectors.CheckResult, err
 	found.Text = fmt.Sprintf("@%s answers at %s", me.UserName, found.Link)
 	found.Text += hook.describe(t.hook.wanted(t.config.Mode))
 	if !me.CanReadAllGroupMessages {
-		found.NotReceived = privacy(me)
+		found.NotReceived = privacy(me.User)
 	}
 	return found, nil
 }
@@ -169,8 +169,15 @@ func privacy(me tgbotapi.User) string {
 		"change that, send /setprivacy to @BotFather, then remove the bot from the group and add it again"
 }
 
+// profile is the bot's account, with fields that are newer than the library.
+type profile struct {
+	tgbotapi.User
+	Topics     bool `json:"has_topics_enabled"` // in private chats
+	UserTopics bool `json:"allows_users_to_create_topics"`
+}
+
 // me returns the bot's account.
-func (t *Telegram) me(ctx context.Context) (me tgbotapi.User, err error) {
+func (t *Telegram) me(ctx context.Context) (me profile, err error) {
 	err = t.client.call(ctx, "getMe", nil, &me)
 	return me, err
 }

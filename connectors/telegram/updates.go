@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
@@ -13,12 +14,15 @@ import (
 )
 
 // updates delivers updates to the gateway, for one Run. Its methods except prepare are called by the intake's
-// goroutines, and use only h, moves, answers and log, and self, which is complete when prepare has succeeded.
+// goroutines, and use only h, moves, answers, opened and log, and self, which is complete when prepare has succeeded.
 type updates struct {
 	*Telegram
 	self    self
 	h       connectors.Handler
 	answers *answers // answers to button presses
+
+	mu     sync.Mutex
+	opened map[int64]topic // the last topic of /new, by private chat; mu guards it
 }
 
 func newUpdates(t *Telegram, h connectors.Handler) *updates {
@@ -40,8 +44,8 @@ func (p *updates) prepare(ctx context.Context) error {
 	if err := p.introduce(ctx); err != nil {
 		p.log.Warn("can't set the command menu or the profile at Telegram; the commands still work", "err", err)
 	}
-	p.self.username = me.UserName
-	p.log.Info("Telegram is connected", "bot", "https://t.me/"+me.UserName, "groups", privacy(me))
+	p.self.username, p.self.topics = me.UserName, me.Topics && me.UserTopics
+	p.log.Info("Telegram is connected", "bot", "https://t.me/"+me.UserName, "groups", privacy(me.User))
 	return nil
 }
 
@@ -87,6 +91,9 @@ func (p *updates) message(ctx context.Context, m *tgbotapi.Message, newer *newer
 		err = p.moves.add(ctx, m.MigrateFromChatID, m.Chat.ID)
 	}
 	if err != nil {
+		return err
+	}
+	if err := p.openTopic(ctx, m, newer); err != nil {
 		return err
 	}
 	for _, in := range p.self.served(m, p.moves.first) {

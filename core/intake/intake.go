@@ -143,6 +143,11 @@ func (t *Intake) clean(ctx context.Context, m chat.Message) (chat.Message, error
 	if err == nil {
 		err = t.Admission.Pairing.NoteRole(ctx, m.Author, m.Place.World, m.Address.StaffByRole)
 	}
+	if q := m.Quoted; err == nil && q.What != "" && q.Text == "" && m.InReplyTo != "" { // the platform names it, without its text
+		var on chat.Memory
+		on, err = t.Changes.findMemory(ctx, m.InReplyTo)
+		m.Quoted.Text = text.OneLine(on.Text, chat.MaxQuoted)
+	}
 	return m, err
 }
 

@@ -192,6 +192,9 @@ func (cr *commandRun) askToForget(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if said, err := cr.Store.Recent(ctx, m.Room, chat.Said, 0, 1); err == nil && len(said) == 0 {
+		return "This is a new conversation. What would you like to talk about?", nil
+	}
 	_, err = cr.asking.ask(ctx, chat.Question{Options: []string{"Forget it", "Keep it"}, For: []chat.EntityID{m.Author}, Handler: action.Forget})
 	if cr.at.run.RoomKind == chat.API { // the page shows the stored messages
 		return "Forget this conversation? Its messages will be deleted.", err

@@ -83,16 +83,82 @@ func (s *Server) add(c Chat) *chat {
 	return ch
 }
 
-// AddTopic opens a topic in a forum and returns its message_thread_id.
-func (s *Server) AddTopic(c Chat, name string) int {
+// AddTopic opens a topic in a forum or a private chat and returns its message_thread_id.
+func (s *Server) AddTopic(c Chat, name string) int { return s.addTopic(c, name, false) }
+
+// AddUntitledTopic opens a topic in a private chat whose name the client has made up.
+func (s *Server) AddUntitledTopic(c Chat) int { return s.addTopic(c, "New topic", true) }
+
+func (s *Server) addTopic(c Chat, name string, implicit bool) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ch := s.must(c)
-	m := s.service(ch, ch.owner, "forum_topic_created", map[string]any{"name": name, "icon_color": 7322096})
+	by := ch.owner
+	if u := s.users[ch.ID]; u != nil {
+		by = u
+	}
+	return s.openTopic(ch, by, name, implicit)
+}
+
+// openTopic opens a topic, and tells the bot if it was another one who did.
+func (s *Server) openTopic(ch *chat, by *User, name string, implicit bool) int {
+	about := map[string]any{"name": name, "icon_color": 7322096}
+	if implicit {
+		about["is_name_implicit"] = true
+	}
+	m := s.service(ch, by, "forum_topic_created", about)
 	m.thread, m.topic = m.id, true
 	ch.topics[m.id] = &topic{name: name}
-	s.tell(m)
+	if by != &s.bot {
+		s.tell(m)
+	}
 	return m.id
+}
+
+// Topics returns the names of a chat's topics, by their numbers.
+func (s *Server) Topics(c Chat) map[int]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	names := map[int]string{}
+	for id, t := range s.must(c).topics {
+		names[id] = t.name
+	}
+	return names
+}
+
+// WithTopics is a bot whose private chats have topics, which users may open.
+func WithTopics() Option { return func(s *Server) { s.topics = true } }
+
+// UseTopics is [WithTopics] for a server that exists.
+func (s *Server) UseTopics() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.topics = true
+}
+
+func (s *Server) createTopic(c *call) (any, error) {
+	name := c.params["name"]
+	switch {
+	case c.chat.Type == private && !s.topics, c.chat.Type != private && !c.chat.IsForum:
+		return nil, badRequest("the chat is not a forum")
+	case name == "" || len([]rune(name)) > 128:
+		return nil, badRequest("TOPIC_TITLE_EMPTY")
+	}
+	id := s.openTopic(c.chat, &s.bot, name, false)
+	return map[string]any{"message_thread_id": id, "name": name, "icon_color": 7322096}, nil
+}
+
+func (s *Server) editTopic(c *call) (any, error) {
+	t := c.chat.topics[c.int("message_thread_id")]
+	switch name := c.params["name"]; {
+	case t == nil:
+		return nil, badRequest("TOPIC_ID_INVALID")
+	case t.name == name:
+		return nil, badRequest("TOPIC_NOT_MODIFIED")
+	case name != "":
+		t.name = name
+	}
+	return true, nil
 }
 
 // CloseTopic closes a topic: the bot can't write into it.

@@ -76,6 +76,8 @@ func (s *Server) table() map[string]method {
 		"editMessageText":       {params: edit, charged: true, run: s.editMessageText},
 		"editMessageMedia":      {params: media, charged: true, run: s.editMessageMedia},
 		"deleteMessage":         {params: remove, charged: true, run: s.deleteMessage},
+		"createForumTopic":      {params: map[string]kind{"chat_id": isChat, "name": isString}, charged: true, run: s.createTopic},
+		"editForumTopic":        {params: map[string]kind{"chat_id": isChat, "message_thread_id": isInt, "name": isString}, charged: true, run: s.editTopic},
 		"sendChatAction":        {params: action, charged: true, run: s.sendChatAction},
 		"setMessageReaction":    {params: map[string]kind{"chat_id": isChat, "message_id": isInt, "reaction": isArray, "is_big": isBool}, charged: true, run: s.setMessageReaction},
 

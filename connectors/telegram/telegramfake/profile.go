@@ -17,7 +17,9 @@ func (s *Server) getMe(*call) (any, error) {
 		SupportsInline    bool `json:"supports_inline_queries"`
 		CanConnectToOwner bool `json:"can_connect_to_business"`
 		HasMainWebApp     bool `json:"has_main_web_app"`
-	}{User: s.bot, CanJoinGroups: true, CanReadAll: s.readAll}, nil
+		Topics            bool `json:"has_topics_enabled"`
+		UserTopics        bool `json:"allows_users_to_create_topics"`
+	}{User: s.bot, CanJoinGroups: true, CanReadAll: s.readAll, Topics: s.topics, UserTopics: s.topics}, nil
 }
 
 func (s *Server) getChat(c *call) (any, error) {

@@ -20,6 +20,7 @@ type Server struct {
 	token    string
 	bot      User
 	readAll  bool
+	topics   bool
 	idleJump bool
 	spec     *Spec
 	methods  map[string]method
