@@ -181,7 +181,7 @@ func (g *Gateway) addWeb(e *edition) error {
 		return err
 	}
 	g.addr = l.Addr()
-	certificates, err := secure(g.cfg, g.env)
+	g.monitoring.secure, err = secure(g.cfg, g.env)
 	if err != nil {
 		_ = l.Close()
 		return err
@@ -195,7 +195,7 @@ func (g *Gateway) addWeb(e *edition) error {
 	if !several(g.cfg) {
 		o.Drained = g.runtime.Drained()
 	}
-	o.Listener, o.LocalToken, o.Secure, o.Mounts = l, token, certificates, g.mounts
+	o.Listener, o.LocalToken, o.Secure, o.Mounts = l, token, g.monitoring.secure, g.mounts
 	o.Local = local.Handler(keptStore{g.backends.store, g.backends.memo}, reloadable{g.runtime, g})
 	g.web = web.New(o)
 	g.connectors = append(g.connectors, g.web)

@@ -2,12 +2,14 @@ package parley
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"net/http"
 	"slices"
 	"sync"
 
 	"parley/connectors/web"
+	"parley/connectors/web/certificates"
 	"parley/core/chat"
 	"parley/core/event"
 	"parley/internal/observe"
@@ -19,6 +21,7 @@ type monitoring struct {
 	metrics  *observe.Metrics
 	traces   *observe.Traces
 	listener net.Listener // for metrics; nil: off
+	secure   *certificates.Certificates
 }
 
 // addTraces creates the traces of the configuration.
@@ -57,7 +60,11 @@ func (g *Gateway) monitor(ctx context.Context) {
 		m.metrics.Read(observe.State{
 			Fleet: g.backends.store.Replicas, Counts: g.runtime.Counts, Overdue: g.runtime.Overdue, Readers: g.web.Readers, Missed: g.runtime.MissedEvents, Dropped: m.traces.Dropped,
 		})
-		m.metrics.Serve(ctx, m.listener, g.cfg.Metrics.Clients, g.env.Log)
+		c := g.cfg.Metrics
+		if c.Anywhere() {
+			m.listener = tls.NewListener(m.listener, m.secure.TLS())
+		}
+		m.metrics.Serve(ctx, m.listener, observe.Readers{Clients: c.Clients, Anywhere: c.Anywhere(), Token: c.Token.Reveal()}, g.env.Log)
 	}
 }
 

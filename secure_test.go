@@ -95,7 +95,7 @@ type ports map[string]net.Listener
 func listenTwice(t *testing.T) ports {
 	t.Helper()
 	p := ports{}
-	for _, address := range []string{":443", ":80"} {
+	for _, address := range []string{":443", ":80", ":9464"} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
@@ -162,6 +162,7 @@ func TestSecureChat(t *testing.T) {
 	for name, reached := range map[string]struct{ plain, secure bool }{"by HTTP": {true, false}, "by TLS": {false, true}} {
 		t.Run(name, func(t *testing.T) {
 			cfg, first := public(t), listenTwice(t)
+			cfg.Metrics = config.Metrics{Listen: ":9464", Token: "0123456789abcdef"}
 			plain, secure := 1, 1 // nothing listens there
 			if reached.plain {
 				plain = first.port(":80")
@@ -177,6 +178,7 @@ func TestSecureChat(t *testing.T) {
 				for !strings.Contains(<-e.to, "is in use") { // the other check can fail before
 				}
 				serial = readSecurely(t, first.client(authority.issued))
+				readMetrics(t, first.client(authority.issued))
 			})
 			again, away := listenTwice(t), http.NotFoundHandler()
 			authority.handler.Store(&away)
@@ -223,6 +225,29 @@ func readSecurely(t *testing.T, client *http.Client) string {
 		}
 	}
 	return serial
+}
+
+// readMetrics reads the metrics with the token and the certificate of the chat.
+func readMetrics(t *testing.T, client *http.Client) {
+	t.Helper()
+	for given, want := range map[string]int{"": http.StatusUnauthorized, "Bearer 0123456789abcdeg": http.StatusUnauthorized, "Bearer 0123456789abcdef": http.StatusOK} {
+		req, _ := http.NewRequest(http.MethodGet, "https://"+site+":9464/metrics", nil)
+		req.Header.Set("Authorization", given)
+		resp, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("with the authorization %q the metrics are %s", given, resp.Status)
+		}
+	}
+	if resp, err := client.Get("http://" + site + ":9464/metrics"); err == nil {
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusBadRequest {
+			t.Errorf("without TLS the metrics are %s", resp.Status)
+		}
+	}
 }
 
 // checkPrivate fails if other users can read a file in a folder.

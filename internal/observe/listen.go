@@ -2,12 +2,14 @@ package observe
 
 import (
 	"context"
+	"crypto/subtle"
 	"errors"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -21,18 +23,30 @@ const (
 	scrapeTimeout   = 10 * time.Second
 )
 
-// Serve serves the metrics at /metrics until ctx ends: to this machine, and to clients, which are prefixes of addresses. It closes l.
-func (m *Metrics) Serve(ctx context.Context, l net.Listener, clients []netip.Prefix, log *slog.Logger) {
+// Readers are those who can read metrics.
+type Readers struct {
+	Clients  []netip.Prefix // their addresses, besides this machine
+	Anywhere bool           // all addresses
+	Token    string         // required as a bearer token; empty: none
+}
+
+// Serve serves the metrics at /metrics until ctx ends. It closes l.
+func (m *Metrics) Serve(ctx context.Context, l net.Listener, readers Readers, log *slog.Logger) {
 	metrics := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
 		EnableOpenMetrics: true, MaxRequestsInFlight: mostScrapes, Timeout: scrapeTimeout, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	})
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", func(rw http.ResponseWriter, r *http.Request) {
-		if !admits(clients, r.RemoteAddr) {
+		given := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+		switch {
+		case !readers.Anywhere && !admits(readers.Clients, r.RemoteAddr):
 			http.Error(rw, "this address is not one of metrics.clients", http.StatusForbidden)
-			return
+		case readers.Token != "" && subtle.ConstantTimeCompare([]byte(given), []byte(readers.Token)) == 0:
+			rw.Header().Set("WWW-Authenticate", "Bearer")
+			http.Error(rw, "send the token of metrics.token in the header Authorization, after Bearer", http.StatusUnauthorized)
+		default:
+			metrics.ServeHTTP(rw, r)
 		}
-		metrics.ServeHTTP(rw, r)
 	})
 	srv := &http.Server{
 		Handler: mux, ReadTimeout: scrapeTimeout, WriteTimeout: 2 * scrapeTimeout, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,

@@ -44,7 +44,7 @@ func serve(t *testing.T, m *Metrics) string {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		m.Serve(ctx, l, nil, slog.New(slog.DiscardHandler))
+		m.Serve(ctx, l, Readers{}, slog.New(slog.DiscardHandler))
 	}()
 	t.Cleanup(func() { stop(); <-done })
 	return l.Addr().String()
@@ -172,7 +172,7 @@ func TestScraperThatNeverReads(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			m.Serve(ctx, l, nil, slog.New(slog.DiscardHandler))
+			m.Serve(ctx, l, Readers{}, slog.New(slog.DiscardHandler))
 		}()
 		for i := range 2 * mostConnections {
 			c, err := network.Dial(ctx, "tcp", "127.0.0.1:9464")

@@ -4,6 +4,7 @@ package certificates
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -96,8 +97,8 @@ func (c *Certificates) Serve(ctx context.Context, srv *http.Server, failed chan<
 	if err := c.magic.ManageAsync(ctx, c.opts.Domains); err != nil {
 		return nil, fmt.Errorf("read the certificates in %s: %w", c.opts.Dir, err)
 	}
-	srv.TLSConfig = c.magic.TLSConfig()
-	srv.TLSConfig.NextProtos = append([]string{"h2", "http/1.1"}, srv.TLSConfig.NextProtos...)
+	srv.TLSConfig = c.TLS()
+	srv.TLSConfig.NextProtos = append([]string{"h2"}, srv.TLSConfig.NextProtos...)
 	plain := &http.Server{
 		Handler: c.issuer.HTTPChallengeHandler(http.HandlerFunc(c.redirect)), ReadHeaderTimeout: srv.ReadHeaderTimeout, ReadTimeout: srv.ReadHeaderTimeout,
 		WriteTimeout: srv.ReadHeaderTimeout, MaxHeaderBytes: srv.MaxHeaderBytes, ErrorLog: srv.ErrorLog,
@@ -120,6 +121,13 @@ func (c *Certificates) Serve(ctx context.Context, srv *http.Server, failed chan<
 		<-ended
 		c.cache.Stop()
 	}, nil
+}
+
+// TLS returns the configuration of another listener with the certificates.
+func (c *Certificates) TLS() *tls.Config {
+	config := c.magic.TLSConfig()
+	config.NextProtos = append([]string{"http/1.1"}, config.NextProtos...)
+	return config
 }
 
 // redirect sends a reader to the same page with TLS. There is no Strict-Transport-Security: browsers keep it, and the domain
