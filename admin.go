@@ -176,12 +176,5 @@ func (g *Gateway) audit(ctx context.Context, by chat.EntityID, what, about strin
 
 // SetBlocked implements [admin.Gateway].
 func (o operators) SetBlocked(ctx context.Context, account, by chat.EntityID, blocked bool) error {
-	visitor, err := web.OpenedBy(ctx, o.gateway.backends.store, account)
-	if err == nil && visitor != "" {
-		err = o.gateway.runtime.SetBlocked(ctx, visitor, by, blocked)
-	}
-	if err == nil {
-		err = o.gateway.runtime.SetBlocked(ctx, account, by, blocked)
-	}
-	return err
+	return o.gateway.runtime.SetBlocked(ctx, account, by, blocked)
 }

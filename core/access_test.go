@@ -231,6 +231,26 @@ func TestRolesOfStaff(t *testing.T) {
 	})
 }
 
+// A block of the account of one conversation counts for the visitor, too.
+func TestBlockOfAVisitor(t *testing.T) {
+	withHarness(t, func(w *harness) {
+		w.cfg.Memo = &connectortest.Memory{}
+		w.cfg.Access.Owners = map[chat.EntityID]bool{"ada": true}
+		w.cfg.Visitor = func(_ context.Context, account chat.EntityID) (chat.EntityID, error) {
+			return map[chat.EntityID]chat.EntityID{"fake/chat1": "fake/visitor"}[account], nil
+		}
+		n := w.start()
+		w.waitAnswer(n.send(w.message(room, "ada", "/block fake:chat1")))
+		if acc := n.send(w.message("fake/chat2", "fake/visitor", "Hello")); !acc.Blocked {
+			t.Errorf("the visitor is answered in another conversation: %+v", acc)
+		}
+		w.waitAnswer(n.send(w.message(room, "ada", "/unblock fake:chat1")))
+		if all, err := n.Blocks(t.Context()); err != nil || len(all) > 0 {
+			t.Errorf("after /unblock these are blocked: %v, %v", all, err)
+		}
+	})
+}
+
 // Platforms show roles only in their servers. Elsewhere a role of the staff counts as well, until it is gone or has not been seen for
 // twelve hours; a blocked account loses it.
 func TestRolesOfStaffElsewhere(t *testing.T) {

@@ -60,6 +60,8 @@ type Config struct {
 	Meter      *quota.Meter       // counts messages and the cost of models, and enforces limits; nil for no limits
 	// Pseudonym returns the opaque id of a user for agents. It is always the same. Nil: agents get none.
 	Pseudonym func(ctx context.Context, user chat.EntityID) (string, error)
+	// Visitor is that of [access.Pairing].
+	Visitor func(ctx context.Context, account chat.EntityID) (chat.EntityID, error)
 	// Audit records a decision that a user made in a chat: a block, or an approval. Nil: it is not recorded.
 	Audit func(ctx context.Context, by chat.EntityID, what, about string)
 	// FileLink returns an address where an agent can fetch an attachment of a room once. Nil: agents get none.

@@ -97,7 +97,7 @@ func newInbox(b *base) *inbox {
 		_, err := notices.Send(ctx, n) // also during the shutdown
 		return err
 	}
-	pairing := &access.Pairing{Policy: b.Access, Store: store, Memo: b.Memo, Log: log, Tell: tell, Pseudonym: b.Pseudonym, Audit: b.Audit}
+	pairing := &access.Pairing{Policy: b.Access, Store: store, Memo: b.Memo, Log: log, Tell: tell, Pseudonym: b.Pseudonym, Audit: b.Audit, Visitor: b.Visitor}
 	notices.Pairing = pairing
 	links := &access.Links{Store: store, Tell: tell, Log: log}
 	stops := &intake.Stopper{Store: store, Questions: questions, Claims: b.claims, Parked: b.parkedRuns, Lanes: b.lanes, Live: b.live, Signals: b.signals}

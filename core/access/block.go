@@ -98,8 +98,21 @@ func (d *Pairing) Blocks(ctx context.Context) (map[chat.EntityID]Block, error) {
 	return list.all, nil
 }
 
-// SetBlocked blocks accounts and stops the answers to them, or ends that. It fails with the error of the store.
+// SetBlocked blocks accounts, also in their other conversations, and stops the answers to them, or ends that. It fails with the error of the
+// store.
 func (d *Pairing) SetBlocked(ctx context.Context, by chat.EntityID, blocked bool, accounts ...chat.EntityID) error {
+	for _, id := range accounts {
+		if d.Visitor == nil {
+			break
+		}
+		visitor, err := d.Visitor(ctx, id)
+		if err != nil {
+			return err
+		}
+		if visitor != "" {
+			accounts = append(accounts[:len(accounts):len(accounts)], visitor)
+		}
+	}
 	err := d.blocks.change(ctx, d.Memo, blockedName, func(all map[chat.EntityID]Block) error {
 		for _, id := range accounts {
 			if delete(all, id); blocked && len(all) >= mostBlocked {

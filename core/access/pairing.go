@@ -59,6 +59,9 @@ type Pairing struct {
 	// Stop ends the answers in progress to accounts that are blocked; nil: they end by themselves.
 	Stop  func(ctx context.Context, accounts ...chat.EntityID) error
 	Audit func(ctx context.Context, by chat.EntityID, what, about string) // records a decision in a chat; can be nil
+	// Visitor returns the account behind an account of one conversation, "" for none; nil: no platform has such. It fails with the error of
+	// the store.
+	Visitor func(ctx context.Context, account chat.EntityID) (chat.EntityID, error)
 
 	tries  tries
 	blocks lists[Block]

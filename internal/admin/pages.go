@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -79,8 +80,8 @@ func (a *Admin) decide(v *visit) (string, error) {
 func (a *Admin) people(v *visit) view {
 	q := strings.TrimSpace(v.URL.Query().Get("q"))
 	found, blocked := check(a.Store.FindEntities(v.Context(), q, mostFound))(v), check(a.Gateway.Blocked(v.Context()))(v)
-	for id := range blocked { // also accounts that never wrote
-		if contains(q, string(id)) && !slices.ContainsFunc(found, func(e chat.Entity) bool { return e.ID == id }) {
+	for _, id := range slices.Sorted(maps.Keys(blocked)) { // also accounts that never wrote
+		if len(found) < 2*mostFound && contains(q, string(id)) && !slices.ContainsFunc(found, func(e chat.Entity) bool { return e.ID == id }) {
 			found = append(found, chat.Entity{ID: id})
 		}
 	}
@@ -110,7 +111,7 @@ func (a *Admin) people(v *visit) view {
 	for _, r := range check(a.Store.ListRooms(v.Context(), q, mostFound))(v) {
 		rooms.add(cmp.Or(r.Name, shortID(string(r.ID))), r.Connector, a.clock(r.At), r.AuthorName).link(0, "/room", string(r.ID))
 	}
-	return view{Lead: fmt.Sprintf("The last %d people and rooms. Search finds all.", mostFound), Search: &q, Tables: []table{people, rooms}}
+	return view{Lead: fmt.Sprintf("The last %d people and rooms, and as many blocked people. Search finds all.", mostFound), Search: &q, Tables: []table{people, rooms}}
 }
 
 // block blocks or unblocks an account.

@@ -36,6 +36,7 @@ const (
 	cookieName  = "parley_admin"
 	saidCookie  = "parley_admin_said"
 	sessionTime = 12 * time.Hour
+	groupsTime  = time.Hour
 	mostCodes   = 20
 	codeLength  = 12 // characters with five bits each
 	mostEntries = 1000
@@ -115,8 +116,12 @@ func accountOf(s login.Session) chat.EntityID {
 	return chat.EntityID(s.Who)
 }
 
-// roleOf returns the role of a session now, or [chat.ErrNotFound]. That of an account follows the configuration.
+// roleOf returns the role of a session now, or [chat.ErrNotFound]. That of an account follows the configuration. Groups of single sign-on
+// are read at a login, so a session lasts shorter with it.
 func (a *Admin) roleOf(ctx context.Context, s login.Session) (role Role, err error) {
+	if strings.HasPrefix(s.Who, ssoPrefix) && time.Since(s.Since) > groupsTime {
+		return "", chat.ErrNotFound
+	}
 	role = Role(s.Role)
 	if account := accountOf(s); account != "" {
 		role, err = a.Gateway.Role(ctx, account)

@@ -5,9 +5,11 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/oauth2-proxy/mockoidc"
 
+	"parley/connectors/web/login"
 	"parley/internal/admin"
 )
 
@@ -53,6 +55,15 @@ func TestSSO(t *testing.T) {
 	}
 	owner := p.visitor()
 	step(owner, back(owner, "ops").String())
+	late := p.visitor()
+	step(late, back(late, "ops").String())
+	p.must(login.Change(t.Context(), p.memo, "admin/sessions", func(all *[]login.Session) error {
+		(*all)[len(*all)-1].Since = time.Now().Add(-time.Hour - time.Minute)
+		return nil
+	}))
+	if status, _ := p.get(late, "/admin"); status != http.StatusSeeOther {
+		t.Errorf("after an hour the groups are not read again: %d", status)
+	}
 	if _, body := p.get(owner, "/admin/audit"); !strings.Contains(body, "oidc:olga@example.org 42") {
 		t.Errorf("the audit log is %s", body)
 	}

@@ -14,6 +14,10 @@ if (live) follow(live)
 function follow(live) {
   const source = new EventSource('/admin/events')
   source.onmessage = (event) => show(live, JSON.parse(event.data))
+  source.onerror = () => {
+    // After a refusal, such as too many requests, the browser gives up.
+    if (source.readyState === EventSource.CLOSED) setTimeout(follow, 5000 + Math.random() * 5000, live)
+  }
 }
 
 // show makes the page equal to the list, and changes only what is different: what has the focus stays.
