@@ -190,7 +190,7 @@ func (b *pluginBuilder) addConfigured(cfg config.Config, store storage.Store, me
 	metered := modelInputs(cfg)
 	b.add("essentials", inputs{metered, cfg.Agent.Reflection, cfg.Timezone, cfg.Agent.FactScope, cfg.Agent.FactDays}, func() (action.Plugin, error) {
 		return essentials.New(essentials.Deps{
-			Store: store, ImageGenerator: models.ImageGenerator, Small: models.Small, Reflection: cfg.Agent.Reflection && !isDemo, Evaluation: !isDemo, Log: env.Log,
+			Store: store, ImageGenerator: models.ImageGenerator, Speaker: models.Speaker, Small: models.Small, Reflection: cfg.Agent.Reflection && !isDemo, Evaluation: !isDemo, Log: env.Log,
 			Zone: cfg.Zone(), FactScope: essentials.FactScope(cfg.Agent.FactScope), FactLife: time.Duration(cfg.Agent.FactDays) * 24 * time.Hour,
 		}), nil
 	})

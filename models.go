@@ -97,8 +97,20 @@ func slotsOf(c *config.Models, m *llm.Models) []slot {
 		{"vision", "pictures", &c.Vision, m.Vision != nil, func(s providers.Model) { m.Vision = s.(llm.Model) }, sees},
 		{"transcription", "voices", &c.Transcription, m.Transcriber != nil, func(s providers.Model) { m.Transcriber = s.(llm.Transcriber) }, listed},
 		{"image", "drawing", &c.Image, m.ImageGenerator != nil, func(s providers.Model) { m.ImageGenerator = s.(llm.ImageGenerator) }, listed},
+		{"speech", "speaking", &c.Speech.Slot, m.Speaker != nil, func(s providers.Model) { m.Speaker = voiced{s.(llm.Speaker), c.Speech.Voice} }, listed},
 		{"embedding", "memory", &c.Embedding, m.Embedder != nil, func(s providers.Model) { m.Embedder = s.(llm.Embedder) }, embeds},
 	}
+}
+
+// voiced speaks with the configured voice.
+type voiced struct {
+	llm.Speaker
+	voice string
+}
+
+// Speak implements [llm.Speaker].
+func (v voiced) Speak(ctx context.Context, text, voice string) (llm.File, error) {
+	return v.Speaker.Speak(ctx, text, cmp.Or(voice, v.voice))
 }
 
 // thinking returns the display of reasoning. Public means full: [config.Parse] has compared it with web.public.

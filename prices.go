@@ -63,10 +63,10 @@ func priceModels(cfg config.Config, on time.Time) (all []priced) {
 	return all
 }
 
-// lookUp returns the price of a model for a task by the table, which has none of images.
+// lookUp returns the price of a model for a task by the table, which has none of images and speech.
 func lookUp(task sections.Ability, provider, model string, on time.Time) (quota.Price, bool) {
 	switch task {
-	case sections.Painting:
+	case sections.Painting, sections.Speech:
 		return quota.Price{}, false
 	case sections.Transcription:
 		return prices.Sound(provider, model, on)
@@ -79,7 +79,7 @@ func tariffs(cfg config.Config, models llm.Models) quota.Tariffs {
 	t := quota.Tariffs{Chat: map[string]quota.Tariff{}}
 	others := map[string]*quota.Tariff{
 		"models.small": &t.Small, "models.vision": &t.Vision, "models.transcription": &t.Transcription, "models.image": &t.Image,
-		"models.embedding": &t.Embedding,
+		"models.speech": &t.Speech, "models.embedding": &t.Embedding,
 	}
 	for i, m := range priceModels(cfg, time.Now()) {
 		tariff := quota.Tariff{Name: m.name, Price: m.price, Known: m.known}

@@ -219,6 +219,8 @@ type Models struct {
 	Transcription Slot `yaml:"transcription"`
 	// Generates images. They are shown below the answer and kept in the store. Off = no image generation.
 	Image Slot `yaml:"image"`
+	// Speaks answers: to users who want that (/voice on), and on request. Off = no speech.
+	Speech Speech `yaml:"speech"`
 	// Semantic search. Off = keywords.
 	Embedding Slot `yaml:"embedding"`
 }
@@ -231,6 +233,13 @@ type Slot struct {
 	Model string `yaml:"model"`
 	// Its price: see models.large.price. A transcription has {minute: 0.006}, image generation {image: 0.04}, embeddings {input: 0.02}.
 	Price Price `yaml:"price" default:"auto"`
+}
+
+// Speech is the model that speaks.
+type Speech struct {
+	Slot `yaml:",inline"`
+	// The provider's name of a voice, such as nova. Empty = alloy, or Kore for gemini.
+	Voice string `yaml:"voice"`
 }
 
 // Model is a model and its parameters.

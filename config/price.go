@@ -75,7 +75,7 @@ func (d checker) checkPrice(path string, p Price, task sections.Ability) {
 	}
 	needed, also := []string{"input", "output"}, []string{"cached", "cache_write"}
 	switch task {
-	case sections.Transcription:
+	case sections.Transcription, sections.Speech:
 		needed, also = []string{"minute"}, nil
 	case sections.Painting:
 		needed, also = []string{"image"}, nil

@@ -75,6 +75,7 @@ func (c Config) slots() []namedSlot {
 		{m.Vision, "models.vision", "image descriptions", sections.Images},
 		{m.Transcription, "models.transcription", "transcription", sections.Transcription},
 		{m.Image, "models.image", "image generation", sections.Painting},
+		{m.Speech.Slot, "models.speech", "speech", sections.Speech},
 		{m.Embedding, "models.embedding", "semantic search", sections.Embeddings},
 	}
 }

@@ -59,14 +59,14 @@ Telegram is off: set TELEGRAM_TOKEN, or connectors.telegram.token in the file`
 // Tasks without a model are listed in one line, except with the demo model, which is not expected to have more.
 func TestOffSaysWhatNoModelDoes(t *testing.T) {
 	key := map[string]string{"OPENAI_API_KEY": "a", "DISCORD_TOKEN": "a.b.c", "TELEGRAM_TOKEN": "1:a"}
-	const all = "no model for image descriptions, transcription, image generation, semantic search: " +
-		"set models.vision.model, models.transcription.model, models.image.model, models.embedding.model"
+	const all = "no model for image descriptions, transcription, image generation, speech, semantic search: " +
+		"set models.vision.model, models.transcription.model, models.image.model, models.speech.model, models.embedding.model"
 	tests := []struct{ name, yaml, want string }{
 		{"none", "", all},
 		{"small alone", "models: {small: {model: s}}", all},
-		{"a large one that sees", "models: {large: {vision: true}, image: {model: i}, embedding: {model: e}}",
+		{"a large one that sees", "models: {large: {vision: true}, image: {model: i}, speech: {model: s}, embedding: {model: e}}",
 			"no model for transcription: set models.transcription.model"},
-		{"all", "models: {vision: {model: v}, transcription: {model: t}, image: {provider: openai, model: i}, embedding: {model: e}}", ""},
+		{"all", "models: {vision: {model: v}, transcription: {model: t}, image: {provider: openai, model: i}, speech: {model: s, voice: nova}, embedding: {model: e}}", ""},
 		{"demo", "models: {large: {provider: demo}}", ""},
 	}
 	for _, test := range tests {

@@ -158,7 +158,7 @@ func newTurns(b *base, in *inbox) (*turn.Turns, error) {
 		Replies: &turn.Replies{
 			Store: store, Recaller: recaller, Approvals: approvals, Links: in.links, Plugins: b.Plugins, Program: b.About, Counters: b.counters,
 			Limit:          b.Turns.Limit,
-			ImageGenerator: b.Models.ImageGenerator, Log: log,
+			ImageGenerator: b.Models.ImageGenerator, Speaker: b.Models.Speaker, Log: log,
 		},
 		Endings: &turn.Endings{
 			Store: store, Agent: b.Agent, Bots: b.Access.Bots, Pairing: in.pairing, Approvals: approvals, Log: log,

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/config"
 	"parley/connectors/connectortest"
 	"parley/connectors/connectortest/telegramworld"
 	"parley/connectors/telegram/telegramfake"
@@ -93,6 +94,56 @@ func TestTelegramEphemeralUsage(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A user who wants that hears answers in direct chats, beside their text. A failure of the speech model, and a long answer, leave the text alone.
+func TestTelegramSpokenAnswers(t *testing.T) {
+	onPlatform(t, platforms()[0], func(c *config.Config) { c.Models.Speech.Model = "voice" }, func(c *chatHarness) {
+		w := c.Platform.(*telegramworld.Platform)
+		voices := func() (n int) {
+			for _, m := range w.Fake.Messages(telegramworld.Chat(c.ada)) {
+				if m.Upload != nil && m.Upload.Method == "sendVoice" {
+					n++
+				}
+			}
+			return n
+		}
+		for _, step := range []struct {
+			says, answer, wants string
+			fails               bool
+			voices              int
+		}{
+			{"one", "First.", "First", false, 0},
+			{"/voice", "", "/voice on", false, 0},
+			{"/voice on", "", "/voice off", false, 0},
+			{"two", "Second.", "Second", false, 1},
+			{"three", "Third.", "Third", true, 1},
+			{"four", strings.Repeat("Fourth. ", 200), "Fourth", false, 1},
+			{"/voice off", "", "write", false, 1},
+			{"five", "Fifth.", "Fifth", false, 1},
+		} {
+			if step.answer != "" {
+				c.model.Queue(modelfake.Script{modelfake.Text(step.answer)})
+			}
+			if step.fails {
+				c.model.QueueFor(modelfake.Speech, modelfake.Script{modelfake.Text("no sound")})
+			}
+			c.Say(connectortest.Ada, c.ada, step.says)
+			c.Pass(20 * time.Second)
+			if got := strings.Join(connectortest.BotTexts(c, c.ada), "\n"); !strings.Contains(got, step.wants) {
+				t.Errorf("after %q the chat has %q", step.says, got)
+			}
+			if got := voices(); got != step.voices {
+				t.Errorf("after %q there are %d voice messages; want %d", step.says, got, step.voices)
+			}
+		}
+		for _, u := range c.model.Uses() {
+			if u.Endpoint == modelfake.Speech && u.Prompt == "Second." {
+				return
+			}
+		}
+		t.Errorf("the model spoke %+v", c.model.Uses())
+	})
 }
 
 // IN-01: what the server did not hear to be safe comes again, also to the next life.

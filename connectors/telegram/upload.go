@@ -29,16 +29,18 @@ const (
 
 // carried is a file prepared for sending.
 type carried struct {
-	kind string // photo, audio or document: the name used in the method, its parameter and InputMedia
+	kind string // photo, audio, voice or document: the name used in the method, its parameter and InputMedia
 	name string
 	data []byte
 }
 
-// carry chooses how to send a file: everything that is neither a photo nor music is a document. The server identifies
+// carry chooses how to send a file: everything that is neither a photo nor music nor a voice message is a document. The server identifies
 // music by the file name ("Your audio must be in the .MP3 or .M4A format").
 func carry(f llm.File) carried {
 	c := carried{kind: "document", name: connectors.FileName(f.Name), data: f.Data}
 	switch ext := music(f.Type); {
+	case isOpus(f.Data): // the only voice messages
+		c.kind = "voice"
 	case ext != "":
 		c.kind = "audio"
 		if !strings.EqualFold(path.Ext(c.name), ext) {
@@ -62,6 +64,11 @@ func music(kind string) string {
 	return ""
 }
 
+// isOpus reports whether data is speech in the format of voice messages.
+func isOpus(data []byte) bool {
+	return bytes.HasPrefix(data, []byte("OggS")) && bytes.Contains(data[:min(len(data), 64)], []byte("OpusHead"))
+}
+
 // isPhoto reports whether data is an image that sendPhoto accepts. Only the header is decoded.
 func isPhoto(data []byte) bool {
 	c, _, err := image.DecodeConfig(bytes.NewReader(data))
@@ -75,6 +82,9 @@ const attached = "file"
 
 // media returns the InputMedia of c for an edit. Its parts are constants, so it needs no encoder.
 func (c carried) media() string {
+	if c.kind == "voice" { // can't be edited
+		c.kind = "audio"
+	}
 	return `{"type":"` + c.kind + `","media":"attach://` + attached + `"}`
 }
 

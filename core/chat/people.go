@@ -32,6 +32,9 @@ const (
 	PlaceLocaleDetail = "place locale"
 )
 
+// VoiceDetail is the subject of the detail of a person who wants spoken answers.
+const VoiceDetail = "spoken answers"
+
 // Voice returns the voice for the sentences to e: in the language that they chose, or else that of their client, or of
 // the place.
 func (e Entity) Voice() lang.Voice {

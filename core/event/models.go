@@ -21,6 +21,7 @@ const (
 	ForVision        = "vision"
 	ForTranscription = "transcription"
 	ForImages        = "image"
+	ForSpeech        = "speech"
 	ForEmbedding     = "embedding"
 )
 
@@ -50,6 +51,9 @@ func Models(of llm.Models, t quota.Tariffs, emit func(Event)) llm.Models {
 	}
 	if of.ImageGenerator != nil {
 		of.ImageGenerator = observedImageGenerator{of.ImageGenerator, observed{emit, ForImages, t.Image}}
+	}
+	if of.Speaker != nil {
+		of.Speaker = observedSpeaker{of.Speaker, observed{emit, ForSpeech, t.Speech}}
 	}
 	if of.Embedder != nil {
 		of.Embedder = observedEmbedder{of.Embedder, observed{emit, ForEmbedding, t.Embedding}}
@@ -177,6 +181,19 @@ func (g observedImageGenerator) GenerateImage(ctx context.Context, prompt string
 	call.used.Usage = llm.Usage{Prompt: text.Tokens(prompt)}
 	defer func() { call.end(ctx, err, g.observed.tariff.Price.Image) }()
 	return g.ImageGenerator.GenerateImage(ctx, prompt)
+}
+
+type observedSpeaker struct {
+	llm.Speaker
+	observed observed
+}
+
+// Speak implements [llm.Speaker].
+func (s observedSpeaker) Speak(ctx context.Context, said, voice string) (f llm.File, err error) {
+	call := s.observed.begin(ctx)
+	call.used.Usage = llm.Usage{Prompt: text.Tokens(said)}
+	defer func() { call.end(ctx, err, s.observed.tariff.Price.Sound(quota.SpeechLength(said))) }()
+	return s.Speaker.Speak(ctx, said, voice)
 }
 
 type observedEmbedder struct {

@@ -32,6 +32,7 @@ type Models struct {
 	Vision         Model
 	Transcriber    Transcriber
 	ImageGenerator ImageGenerator
+	Speaker        Speaker
 	Embedder       Embedder
 	// Chat are the models that can answer, with distinct names; the first is Large. Empty: only Large, as [DefaultName].
 	Chat []Named
@@ -86,6 +87,13 @@ type Transcriber interface {
 type ImageGenerator interface {
 	// GenerateImage generates one image. It fails with a [*Failure] unless ctx was done.
 	GenerateImage(ctx context.Context, prompt string) (File, error)
+}
+
+// Speaker speaks texts. Its errors are like those of [Model].
+type Speaker interface {
+	// Speak returns a recording of text. voice is the provider's name of a voice; empty: the
+	// usual one. It fails with a [*Failure] unless ctx was done.
+	Speak(ctx context.Context, text, voice string) (File, error)
 }
 
 // Embedder computes embeddings. Its errors are like those of [Model].

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"parley/core/llm"
 	"parley/core/text"
@@ -48,6 +49,9 @@ func (m *Meter) Models(of llm.Models, t Tariffs) llm.Models {
 	}
 	if of.ImageGenerator != nil {
 		of.ImageGenerator = meteredImageGenerator{of.ImageGenerator, m, t.Image}
+	}
+	if of.Speaker != nil {
+		of.Speaker = meteredSpeaker{of.Speaker, m, t.Speech}
 	}
 	if of.Embedder != nil {
 		of.Embedder = meteredEmbedder{of.Embedder, m, t.Embedding}
@@ -157,6 +161,26 @@ func (p meteredImageGenerator) GenerateImage(ctx context.Context, prompt string)
 	return metered(ctx, p.meter, p.tariff, text.Tokens(prompt)+paintTokens, p.tariff.Price.Image, func() (llm.File, error) {
 		return p.ImageGenerator.GenerateImage(ctx, prompt)
 	})
+}
+
+type meteredSpeaker struct {
+	llm.Speaker
+	meter  *Meter
+	tariff Tariff
+}
+
+// Speak implements [llm.Speaker].
+func (p meteredSpeaker) Speak(ctx context.Context, text, voice string) (llm.File, error) {
+	length := SpeechLength(text)
+	return metered(ctx, p.meter, p.tariff, int(length*soundTokens/time.Second), p.tariff.Price.Sound(length), func() (llm.File, error) {
+		return p.Speaker.Speak(ctx, text, voice)
+	})
+}
+
+// SpeechLength returns about how long it takes to speak text.
+func SpeechLength(text string) time.Duration {
+	const perSecond = 12 // characters
+	return time.Duration(utf8.RuneCountInString(text)) * time.Second / perSecond
 }
 
 type meteredEmbedder struct {

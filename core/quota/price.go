@@ -25,7 +25,7 @@ type Price struct {
 	// the whole call.
 	Over int
 	Long Rates
-	// Hour is the price of an hour of transcribed sound, and Image that of a generated image.
+	// Hour is the price of an hour of transcribed or spoken sound, and Image that of a generated image.
 	Hour, Image USD
 }
 
@@ -159,6 +159,6 @@ type Tariff struct {
 
 // Tariffs are the tariffs of the models of a [parley/core/llm.Models].
 type Tariffs struct {
-	Chat                                           map[string]Tariff // by the names of the models that can answer
-	Small, Vision, Transcription, Image, Embedding Tariff
+	Chat                                                   map[string]Tariff // by the names of the models that can answer
+	Small, Vision, Transcription, Image, Speech, Embedding Tariff
 }

@@ -46,6 +46,7 @@ type Replies struct {
 	Counters       *schedule.Counters
 	Limit          time.Duration      // of a turn
 	ImageGenerator llm.ImageGenerator // nil: notices have no images
+	Speaker        llm.Speaker        // nil: answers are not spoken
 	Log            *slog.Logger
 }
 
@@ -69,6 +70,7 @@ func reply(name chat.CommandName) func(*commandRun, context.Context) (string, er
 		chat.LinkCommand:      (*commandRun).link,
 		chat.UnlinkCommand:    (*commandRun).link,
 		chat.LanguageCommand:  (*commandRun).language,
+		chat.VoiceCommand:     (*commandRun).voice,
 		chat.WhyCommand:       (*commandRun).why,
 		chat.BlockCommand:     (*commandRun).block,
 		chat.UnblockCommand:   (*commandRun).block,
@@ -169,24 +171,10 @@ func (cr *commandRun) language(ctx context.Context) (said string, err error) {
 		}
 		return lang.Say(ctx, "language.which", "languages", strings.Join(all, ", "), "tag", lang.Of(ctx).Tag()), nil
 	}
-	err = cr.journal.persist(ctx, func() error {
-		accounts, err := access.AccountsOf(ctx, cr.Links.Store, m.Author)
-		for i, id := range accounts {
-			var e chat.Entity
-			if err == nil {
-				e, err = cr.Store.Entity(ctx, id)
-			}
-			if err == nil {
-				old := e.Details
-				e.Details = map[string]string{chat.LanguageDetail: chosen}
-				_, err = cr.Store.SaveEntity(ctx, e)
-				if e.Details = chat.Detailed(old, e.Details); i == 0 {
-					v = e.Voice()
-				}
-			}
-		}
-		return err
-	})
+	person, err := cr.saveDetail(ctx, m.Author, chat.LanguageDetail, chosen)
+	if err == nil {
+		v = person.Voice()
+	}
 	return v.Say(said), err
 }
 

@@ -109,6 +109,9 @@ func (x *execution) generate(ctx context.Context) error {
 	if err = x.gen.Write(ctx, st); errors.Is(err, errDeclined) {
 		return nil
 	}
+	if err == nil {
+		x.speak(ctx)
+	}
 	return err
 }
 

@@ -38,9 +38,14 @@ func illustrate(ctx context.Context, by llm.ImageGenerator, draft chat.Memory, a
 		log.Warn("a post has no image", "memory", draft.ID, "err", err)
 		return
 	}
+	showFiles(a, imageCall, "GENERATE_IMAGE", files)
+}
+
+// showFiles shows files in a, as those of a call of an action.
+func showFiles(a *answer.Answer, call, action string, files []llm.File) {
 	for _, t := range []answer.Tool{{Stage: answer.StageStart}, {Stage: answer.StageEnd, Success: true}} {
-		t.Name = "GENERATE_IMAGE"
-		c := answer.Change{Kind: answer.ToolStage, Step: 1, Call: imageCall, Tool: &t}
+		t.Name = action
+		c := answer.Change{Kind: answer.ToolStage, Step: 1, Call: call, Tool: &t}
 		if t.Success {
 			c.Files = files
 		}

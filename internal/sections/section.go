@@ -74,6 +74,7 @@ const (
 	Images        Ability = "image input"
 	Transcription Ability = "transcription"
 	Painting      Ability = "image generation"
+	Speech        Ability = "speech"
 	Embeddings    Ability = "embeddings"
 )
 

@@ -29,6 +29,14 @@ type (
 		StopSequences      []string  `json:"stopSequences,omitempty"`
 		ResponseModalities []string  `json:"responseModalities,omitempty"`
 		ThinkingConfig     *thinking `json:"thinkingConfig,omitempty"`
+		SpeechConfig       *speech   `json:"speechConfig,omitempty"`
+	}
+	speech struct {
+		VoiceConfig struct {
+			Prebuilt struct {
+				Name string `json:"voiceName"`
+			} `json:"prebuiltVoiceConfig"`
+		} `json:"voiceConfig"`
 	}
 	thinking struct {
 		IncludeThoughts bool   `json:"includeThoughts,omitempty"`

@@ -31,7 +31,7 @@ type Config struct {
 func Section() sections.Section {
 	return sections.Section{
 		Name: "gemini", Title: "Google Gemini", About: "Google's Gemini.", Secret: "api_key", Values: &Config{},
-		Can:     []sections.Ability{sections.Answers, sections.Images, sections.Transcription, sections.Painting, sections.Embeddings},
+		Can:     []sections.Ability{sections.Answers, sections.Images, sections.Transcription, sections.Painting, sections.Speech, sections.Embeddings},
 		Budget:  1,
 		Efforts: []string{"minimal", "low", "medium", "high"},
 	}

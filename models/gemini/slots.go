@@ -1,10 +1,13 @@
 package gemini
 
 import (
+	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"mime"
+	"strconv"
 	"strings"
 
 	"parley/core/llm"
@@ -14,6 +17,7 @@ import (
 var (
 	_ llm.Transcriber    = (*Model)(nil)
 	_ llm.ImageGenerator = (*Model)(nil)
+	_ llm.Speaker        = (*Model)(nil)
 )
 
 // transcribe is the prompt for a model that hears. The speech in the recording is no instruction.
@@ -69,19 +73,49 @@ func heard(claimed string) string {
 // GenerateImage implements [llm.ImageGenerator]: with a model that answers in images.
 func (m *Model) GenerateImage(ctx context.Context, prompt string) (llm.File, error) {
 	return wire.Once(ctx, m.Endpoint, func(name string) (llm.File, error) {
-		data, err := m.painted(ctx, name, prompt)
+		image, err := m.made(ctx, name, prompt, generation{ResponseModalities: []string{"TEXT", "IMAGE"}})
 		if err != nil {
 			return llm.File{}, fmt.Errorf("generate an image: %w", err)
 		}
-		return wire.Picture(data)
+		return wire.Picture(image.Data)
 	})
 }
 
-// painted returns the image of an answer.
-func (m *Model) painted(ctx context.Context, name, prompt string) ([]byte, error) {
-	res, err := m.generate(ctx, name, request{
-		Contents: []*content{{roleUser, []*contentPart{{Text: prompt}}}}, GenerationConfig: generation{ResponseModalities: []string{"TEXT", "IMAGE"}},
+// Speak implements [llm.Speaker], with a model for speech. They send samples without a header.
+func (m *Model) Speak(ctx context.Context, text, voice string) (llm.File, error) {
+	return wire.Once(ctx, m.Endpoint, func(name string) (llm.File, error) {
+		by := &speech{}
+		by.VoiceConfig.Prebuilt.Name = cmp.Or(voice, "Kore")
+		sound, err := m.made(ctx, name, text, generation{ResponseModalities: []string{"AUDIO"}, SpeechConfig: by})
+		if err != nil {
+			return llm.File{}, fmt.Errorf("speak: %w", err)
+		}
+		if media, params, _ := mime.ParseMediaType(sound.MIMEType); strings.EqualFold(media, "audio/l16") {
+			rate, _ := strconv.Atoi(params["rate"])
+			return llm.File{Name: "voice.wav", Type: "audio/wav", Data: wav(sound.Data, cmp.Or(rate, 24_000))}, nil
+		}
+		return wire.Speech(sound.Data)
 	})
+}
+
+// wav puts a header before samples of 16 bits and one channel.
+func wav(samples []byte, rate int) []byte {
+	n := uint32(len(samples))
+	b := binary.LittleEndian.AppendUint32([]byte("RIFF"), 36+n)
+	b = binary.LittleEndian.AppendUint32(append(b, "WAVEfmt "...), 16)
+	for _, v := range []uint16{1, 1} { // samples without compression, of one channel
+		b = binary.LittleEndian.AppendUint16(b, v)
+	}
+	b = binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(b, uint32(rate)), uint32(2*rate)) //nolint:gosec // of a few kHz
+	for _, v := range []uint16{2, 16} {
+		b = binary.LittleEndian.AppendUint16(b, v)
+	}
+	return append(binary.LittleEndian.AppendUint32(append(b, "data"...), n), samples...)
+}
+
+// made returns the image or the sound of an answer.
+func (m *Model) made(ctx context.Context, name, prompt string, g generation) (*blob, error) {
+	res, err := m.generate(ctx, name, request{Contents: []*content{{roleUser, []*contentPart{{Text: prompt}}}}, GenerationConfig: g})
 	if err != nil {
 		return nil, err
 	}
@@ -90,13 +124,13 @@ func (m *Model) painted(ctx context.Context, name, prompt string) ([]byte, error
 	}
 	for _, p := range partsOf(res) {
 		if p.InlineData != nil && !p.Thought {
-			return p.InlineData.Data, nil
+			return p.InlineData, nil
 		}
 	}
-	return nil, errNoImage
+	return nil, errNothing
 }
 
-var errNoImage = errors.New("the response has no image")
+var errNothing = errors.New("the response has no image and no sound")
 
 // refused is why the filter refuses a request, or nil.
 func refused(r *response) error {

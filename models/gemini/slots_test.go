@@ -2,11 +2,15 @@ package gemini
 
 import (
 	"errors"
+	"io"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"parley/core/llm"
+	"parley/internal/sound"
 	"parley/models/modeltest"
 )
 
@@ -48,5 +52,24 @@ func TestPaint(t *testing.T) {
 				t.Errorf("%s, %s: %v", model, prompt, err)
 			}
 		}
+	}
+}
+
+// Samples without a header become a file that programs can play.
+func TestSpeak(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		raw, _ := io.ReadAll(r.Body)
+		if !strings.Contains(string(raw), `"responseModalities":["AUDIO"]`) || !strings.Contains(string(raw), `"voiceName":"Kore"`) {
+			t.Errorf("asked %s", raw)
+		}
+		_, _ = io.WriteString(w, `{"candidates":[{"content":{"parts":[{"inlineData":{"mimeType":"audio/L16;codec=pcm;rate=24000","data":"AAABAAIA"}}]}}]}`)
+	}))
+	defer server.Close()
+	f, err := opened(server.URL, "gemini-2.5-flash-preview-tts").Speak(t.Context(), "Hello", "")
+	if err != nil || f.Type != "audio/wav" || len(f.Data) != 44+6 || string(f.Data[:4]) != "RIFF" {
+		t.Errorf("%+v, %v", f, err)
+	}
+	if length, err := sound.Length(append(f.Data[:40:40], append([]byte{0, 0x77, 1, 0}, make([]byte, 96_000)...)...)); err != nil || length != 2*time.Second {
+		t.Errorf("two seconds are %v, %v", length, err)
 	}
 }

@@ -14,6 +14,7 @@ const (
  timestamp_granularities[] `
 	generationKeys = ` background model moderation n output_compression output_format partial_images prompt quality response_format
  size stream style user `
+	speechKeys    = ` input instructions model response_format speed stream_format voice `
 	embeddingKeys = ` dimensions encoding_format input model user `
 )
 

@@ -116,7 +116,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.listModels(w, r)
 	case "POST /v1/chat/completions":
 		s.complete(w, r)
-	case "POST " + Transcriptions, "POST " + Generations, "POST " + Embeddings:
+	case "POST " + Transcriptions, "POST " + Generations, "POST " + Speech, "POST " + Embeddings:
 		s.use(w, r)
 	default:
 		refuse(http.StatusNotFound, "", "Invalid URL (%s %s)", r.Method, r.URL.Path).write(w)

@@ -19,11 +19,15 @@ import (
 const (
 	Transcriptions = "/v1/audio/transcriptions"
 	Generations    = "/v1/images/generations"
+	Speech         = "/v1/audio/speech"
 	Embeddings     = "/v1/embeddings"
 )
 
 // Heard is what a server writes down of any recording, until it is told otherwise.
 const Heard = "This was said."
+
+// Spoken is the recording of any text: the beginning of an Ogg file.
+const Spoken = "OggS\x00\x02 OpusHead speech"
 
 // Dimensions is the length of the server's vectors.
 const Dimensions = 8
@@ -35,7 +39,7 @@ type Use struct {
 	At       time.Time
 	Header   http.Header
 	Model    string
-	Prompt   string   // of Generations
+	Prompt   string   // of Generations, and the text of Speech
 	Input    []string // of Embeddings
 	File     []byte   // of Transcriptions, with its name and type
 	FileName string
@@ -112,6 +116,8 @@ func (s *Server) acceptUse(u *Use, refusal *apiError) Script {
 		return Script{Text(Heard)}
 	case Generations:
 		return Script{Text(base64.StdEncoding.EncodeToString(Picture(2, 2)))}
+	case Speech:
+		return Script{Text(Spoken)}
 	}
 	return Script{}
 }
@@ -124,6 +130,8 @@ func (u *Use) read(contentType string, raw []byte) *apiError {
 		e = u.readSound(contentType, raw)
 	case Generations:
 		e = u.readPrompt(raw)
+	case Speech:
+		e = u.readSpeech(raw)
 	default:
 		e = u.readTexts(raw)
 	}
@@ -178,6 +186,26 @@ func (u *Use) readPrompt(raw []byte) *apiError {
 	return checkPrompt(body.Model, body.Prompt, body.ResponseFormat, body.N)
 }
 
+func (u *Use) readSpeech(raw []byte) *apiError {
+	var body struct {
+		Model, Input, Voice string
+		ResponseFormat      string `json:"response_format"`
+	}
+	if e := decodeUse(raw, &body, speechKeys); e != nil {
+		return e
+	}
+	u.Model, u.Prompt = body.Model, body.Input
+	switch n := len([]rune(body.Input)); {
+	case n == 0 || n > 4096:
+		return bad("input has %d characters; want 1 to 4096", n)
+	case body.Voice == "":
+		return bad("Missing required parameter: 'voice'.")
+	case body.ResponseFormat != "" && body.ResponseFormat != "opus" && body.ResponseFormat != "mp3":
+		return bad("response_format %q is not modeled", body.ResponseFormat)
+	}
+	return nil
+}
+
 func (u *Use) readTexts(raw []byte) *apiError {
 	var body struct {
 		Model          string
@@ -226,6 +254,9 @@ func (s *useSink) end() error {
 		writeJSON(s.w, http.StatusOK, map[string]any{"text": said})
 	case Generations:
 		writeJSON(s.w, http.StatusOK, map[string]any{"created": s.use.At.Unix(), "data": []any{map[string]any{"b64_json": said}}})
+	case Speech:
+		s.w.Header().Set("Content-Type", "audio/opus")
+		_, _ = io.WriteString(s.w, said)
 	default:
 		data := []any{}
 		for i, text := range s.use.Input {

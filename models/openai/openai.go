@@ -76,7 +76,7 @@ func defaults() []wire.DefaultParameter {
 	}
 }
 
-// Model implements [llm.Model], [llm.Transcriber], [llm.ImageGenerator] and [llm.Embedder] with one model of a server.
+// Model implements [llm.Model], [llm.Transcriber], [llm.ImageGenerator], [llm.Speaker] and [llm.Embedder] with one model of a server.
 // It makes one attempt for each call, and is safe for concurrent use.
 type Model struct {
 	*wire.Endpoint

@@ -10,7 +10,7 @@ import (
 func Presets() []sections.Section {
 	text := []sections.Ability{sections.Answers, sections.Images}
 	also := func(more ...sections.Ability) []sections.Ability { return append(text[:len(text):len(text)], more...) }
-	all := also(sections.Transcription, sections.Painting, sections.Embeddings)
+	all := also(sections.Transcription, sections.Painting, sections.Speech, sections.Embeddings)
 	preset := func(name, title, secret string, values models.Settings, can []sections.Ability) sections.Section {
 		return sections.Section{Name: name, Title: title, About: title + ".", Secret: secret, Values: values, Can: can}
 	}

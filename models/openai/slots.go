@@ -21,6 +21,7 @@ import (
 var (
 	_ llm.Transcriber    = (*Model)(nil)
 	_ llm.ImageGenerator = (*Model)(nil)
+	_ llm.Speaker        = (*Model)(nil)
 	_ llm.Embedder       = (*Model)(nil)
 )
 
@@ -112,6 +113,26 @@ func (m *Model) GenerateImage(ctx context.Context, prompt string) (llm.File, err
 			return llm.File{}, fmt.Errorf("generate an image: %w", err)
 		}
 		return wire.Picture(data)
+	})
+}
+
+// Speak implements [llm.Speaker]. It asks for Opus, which chats show as voice messages; a server can send another format.
+func (m *Model) Speak(ctx context.Context, text, voice string) (llm.File, error) {
+	return wire.Once(ctx, m.Endpoint, func(model string) (llm.File, error) {
+		p := struct {
+			Model  string `json:"model"`
+			Input  string `json:"input"`
+			Voice  string `json:"voice"`
+			Format string `json:"response_format,omitempty"`
+		}{Model: model, Input: text, Voice: cmp.Or(voice, "alloy")}
+		if m.Sends("response_format") {
+			p.Format = "opus"
+		}
+		var data []byte
+		if err := m.Ask(ctx, wire.Call{Path: "audio/speech", Body: p}, &data); err != nil {
+			return llm.File{}, fmt.Errorf("speak: %w", err)
+		}
+		return wire.Speech(data)
 	})
 }
 

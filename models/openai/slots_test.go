@@ -24,6 +24,7 @@ var uses = map[string]func(context.Context, *Model) error{
 		return err
 	},
 	modelfake.Generations: func(ctx context.Context, m *Model) error { _, err := m.GenerateImage(ctx, "a fox"); return err },
+	modelfake.Speech:      func(ctx context.Context, m *Model) error { _, err := m.Speak(ctx, "Hi", ""); return err },
 	modelfake.Embeddings:  func(ctx context.Context, m *Model) error { _, err := m.Embed(ctx, []string{"a"}); return err },
 }
 
@@ -93,6 +94,22 @@ func TestPaintNothing(t *testing.T) {
 }
 
 // TestEmbed: many texts go in batches, and every vector finds its text.
+func TestSpeak(t *testing.T) {
+	for sound, want := range map[string]string{modelfake.Spoken: "voice.ogg audio/ogg", "ID3 song": "voice.mp3 audio/mpeg", "RIFF": "voice.wav audio/wav", "{}": ""} {
+		fake := modelfake.New(modelfake.Options{Key: testKey})
+		m := over(t, fake)
+		fake.QueueFor(modelfake.Speech, modelfake.Script{modelfake.Text(sound)})
+		got, err := m.Speak(t.Context(), "Hello", "nova")
+		if (err == nil) != (want != "") || err == nil && got.Name+" "+got.Type != want || err == nil && string(got.Data) != sound {
+			t.Errorf("%q: %+v, %v; want %q", sound, got, err, want)
+		}
+		if u := fake.Uses()[0]; u.Prompt != "Hello" || u.Model != modelfake.DefaultModel {
+			t.Errorf("asked %+v", u)
+		}
+		fit(t, fake)
+	}
+}
+
 func TestEmbed(t *testing.T) {
 	fake := modelfake.New(modelfake.Options{Key: testKey})
 	var texts []string

@@ -142,6 +142,22 @@ func Picture(data []byte) (llm.File, error) {
 	return llm.File{Name: "picture." + kind, Type: media, Data: data}, nil
 }
 
+// Speech returns the file of a recording of speech. It fails if data is none.
+func Speech(data []byte) (llm.File, error) {
+	f := llm.File{Name: "voice", Data: data}
+	switch {
+	case bytes.HasPrefix(data, []byte("OggS")):
+		f.Name, f.Type = "voice.ogg", "audio/ogg"
+	case bytes.HasPrefix(data, []byte("RIFF")):
+		f.Name, f.Type = "voice.wav", "audio/wav"
+	case bytes.HasPrefix(data, []byte("ID3")), len(data) > 1 && data[0] == 0xff && data[1]&0xe0 == 0xe0:
+		f.Name, f.Type = "voice.mp3", "audio/mpeg"
+	default:
+		return llm.File{}, fmt.Errorf("speak: the response is not speech but %s", http.DetectContentType(data))
+	}
+	return f, nil
+}
+
 // EmbedBatch is the number of texts in one request for embeddings. OpenAI accepts 2048, smaller servers a few hundred.
 const EmbedBatch = 64
 

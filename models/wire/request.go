@@ -23,7 +23,7 @@ type Call struct {
 	Body   any        // encoded as JSON; []byte is sent as it is, and nil for none
 }
 
-// Ask makes a call and decodes its response, which is JSON, into the value that into points to. A response without a
+// Ask makes a call and decodes its response, which is JSON, into the value that into points to; a *[]byte gets it as it is. A response without a
 // 2xx status, or with a page in place of JSON, is a [*Refusal].
 func (m *Endpoint) Ask(ctx context.Context, c Call, into any) error {
 	req, err := m.request(ctx, c)
@@ -43,6 +43,10 @@ func (m *Endpoint) Ask(ctx context.Context, c Call, into any) error {
 		r := ParseRefusal(body[:min(len(body), MaxRefusal)])
 		r.page = true
 		return r
+	}
+	if raw, ok := into.(*[]byte); ok {
+		*raw = body
+		return nil
 	}
 	if err := json.Unmarshal(body, into); err != nil {
 		return fmt.Errorf("the response can't be read: %w", err)

@@ -115,6 +115,26 @@ func say(ctx context.Context, c *action.Call, room chat.Room, text, image string
 	return nil
 }
 
+// speak speaks a text. Its cost is counted by the Speaker.
+func speak(speaker llm.Speaker) namedAction {
+	return namedAction{
+		spec: action.Spec{
+			Name: "SPEAK", Similes: []string{"READ_ALOUD", "SAY_ALOUD", "VOICE_MESSAGE", "TEXT_TO_SPEECH"},
+			Description: "Speak a text in a voice message below your answer. Only when asked to speak or to read aloud.",
+			Parameters:  object(`"text":{"type":"string","minLength":1,"maxLength":1500,"description":"the text to speak, without markup"}`, "text"),
+			Effect:      action.Reads,
+			Limit:       time.Minute,
+		},
+		act: reading(func(ctx context.Context, c *action.Call, p struct{ Text string }) (action.Result, error) {
+			voice, err := speaker.Speak(ctx, p.Text, "")
+			if err != nil {
+				return action.Result{}, fmt.Errorf("speak: %w", err)
+			}
+			return action.Result{Text: "The voice message is below your answer.", Short: "a voice message", Files: []llm.File{voice}}, nil
+		}),
+	}
+}
+
 // generateImage generates an image. It changes nothing, so it needs no approval; its cost is counted by the
 // ImageGenerator.
 func generateImage(painter llm.ImageGenerator) namedAction {

@@ -194,6 +194,22 @@ func (p painter) GenerateImage(_ context.Context, prompt string) (llm.File, erro
 	return llm.File{Type: "image/png", Data: []byte(prompt)}, p.err
 }
 
+func (p painter) Speak(_ context.Context, text, _ string) (llm.File, error) {
+	return llm.File{Type: "audio/ogg", Data: []byte(text)}, p.err
+}
+
+// Texts are spoken where there is a model for it.
+func TestSpeak(t *testing.T) {
+	a := actiontest.Named(t, New(Deps{Speaker: painter{}}), "SPEAK")
+	if made := actiontest.Make(t, a, actiontest.Call{Parameters: `{"text":"hello"}`}); made.Err != nil || len(made.Files) != 1 || string(made.Files[0].Data) != "hello" {
+		t.Errorf("%+v", made)
+	}
+	broken := actiontest.Named(t, New(Deps{Speaker: painter{errors.New("hoarse")}}), "SPEAK")
+	if made := actiontest.Make(t, broken, actiontest.Call{Parameters: `{"text":"hello"}`}); made.Err == nil || made.Files != nil {
+		t.Errorf("%+v", made)
+	}
+}
+
 // Pictures are made where there is a painter.
 func TestGenerateImage(t *testing.T) {
 	a := actiontest.Named(t, New(Deps{ImageGenerator: painter{}}), "GENERATE_IMAGE")

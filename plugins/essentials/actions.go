@@ -15,6 +15,9 @@ func actions(d Deps) (all []action.Action) {
 	named := slices.Concat(turnActions(d.Store), roomActions(d.Store), []namedAction{
 		sendMessage(d.Store), createPost(d.Store), chooseOption(), updateEntity(d.Store), rememberFact(d), forgetFact(d), updateSettings(d.Store),
 	})
+	if d.Speaker != nil {
+		named = append(named, speak(d.Speaker))
+	}
 	if d.ImageGenerator != nil {
 		named = append(named, generateImage(d.ImageGenerator))
 	}

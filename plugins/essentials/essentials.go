@@ -24,6 +24,7 @@ import (
 type Deps struct {
 	Store          Store
 	ImageGenerator llm.ImageGenerator // nil without image generation
+	Speaker        llm.Speaker        // nil without speech
 	Small          llm.Model          // gives conversations titles; nil: they keep the beginning of their first message
 	Reflection     bool               // whether to extract facts from conversations
 	Evaluation     bool               // whether the character's template for evaluations is used

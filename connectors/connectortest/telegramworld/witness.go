@@ -22,7 +22,7 @@ func method(op progressive.Op) string {
 }
 
 // posts are the methods that post a file.
-var posts = []string{"sendPhoto", "sendAudio", "sendDocument"}
+var posts = []string{"sendPhoto", "sendAudio", "sendVoice", "sendDocument"}
 
 // replace shows another file in its place.
 const replace = "editMessageMedia"

@@ -31,10 +31,11 @@ func (s *Server) table() map[string]method {
 		"chat_id": isChat, "message_thread_id": isInt, "photo": isString, "disable_notification": isBool, "reply_parameters": isObject,
 		"ephemeral_message_parameters": isObject,
 	}
-	audio, document := maps.Clone(photo), maps.Clone(photo)
+	audio, document, voice := maps.Clone(photo), maps.Clone(photo), maps.Clone(photo)
 	delete(audio, "photo")
 	delete(document, "photo")
-	audio["audio"], document["document"] = isString, isString
+	delete(voice, "photo")
+	audio["audio"], document["document"], voice["voice"] = isString, isString, isString
 	media := map[string]kind{"chat_id": isChat, "message_id": isInt, "media": isObject, "reply_markup": isObject}
 	poll := map[string]kind{"offset": isInt, "limit": isInt, "timeout": isInt, "allowed_updates": isArray}
 	hook := map[string]kind{
@@ -81,6 +82,7 @@ func (s *Server) table() map[string]method {
 		"sendChatAction":        {params: action, charged: true, run: s.sendChatAction},
 		"setMessageReaction":    {params: map[string]kind{"chat_id": isChat, "message_id": isInt, "reaction": isArray, "is_big": isBool}, charged: true, run: s.setMessageReaction},
 
+		"sendVoice":                 {params: voice, charged: true, run: s.sendFile},
 		"editEphemeralMessageText":  {params: whispered(edit), charged: true, run: s.ephemeral(s.editMessageText)},
 		"editEphemeralMessageMedia": {params: whispered(media), charged: true, run: s.ephemeral(s.editMessageMedia)},
 		"deleteEphemeralMessage":    {params: whispered(remove), charged: true, run: s.ephemeral(s.deleteMessage)},

@@ -55,7 +55,7 @@ func uploads(form *multipart.Form, params map[string]string) (map[string]Upload,
 }
 
 // kinds maps the methods that post a file to its parameter and InputMedia type.
-var kinds = map[string]string{"sendPhoto": "photo", "sendAudio": "audio", "sendDocument": "document"}
+var kinds = map[string]string{"sendPhoto": "photo", "sendAudio": "audio", "sendVoice": "voice", "sendDocument": "document"}
 
 // sendFile posts a file.
 func (s *Server) sendFile(c *call) (any, error) {
@@ -116,6 +116,10 @@ func (s *Server) uploaded(c *call, field, method string) (*Upload, error) {
 	switch method {
 	case "sendPhoto":
 		return &f, checkPhoto(f.Data)
+	case "sendVoice":
+		if f.Type = "audio/ogg"; !bytes.HasPrefix(f.Data, []byte("OggS")) {
+			return nil, s.rejectLocked(c, errors.New("no Ogg file"))
+		}
 	case "sendAudio":
 		if f.Type = audioTypes[strings.ToLower(path.Ext(f.Name))]; f.Type == "" {
 			return nil, s.rejectLocked(c, fmt.Errorf("%q is neither an .mp3 nor an .m4a", f.Name))
@@ -152,6 +156,9 @@ func (s *Server) keep(f *Upload) map[string]any {
 		return map[string]any{kind: []any{fields}}
 	case "audio":
 		fields["duration"] = 1
+	case "voice":
+		fields["duration"], fields["mime_type"] = 1, f.Type
+		return map[string]any{kind: fields}
 	}
 	fields["file_name"], fields["mime_type"] = f.Name, f.Type
 	return map[string]any{kind: fields}

@@ -1,0 +1,111 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"parley/core/access"
+	"parley/core/answer"
+	"parley/core/chat"
+	"parley/core/llm"
+	"parley/internal/contain"
+	"parley/internal/lang"
+)
+
+const (
+	voiceCall  = "voice" // the id of the call that speaks an answer
+	voiceLimit = time.Minute
+	// maxSpoken is the length of the longest answer that is spoken, in characters: about two minutes.
+	maxSpoken = 1500
+)
+
+// speak adds a voice message with the answer to it, in a direct chat with a user who wants that. The text stays. Code is left
+// out, and an answer that is too long is not spoken. A failure is logged, and the answer goes without.
+func (x *execution) speak(ctx context.Context) {
+	if x.Replies.Speaker == nil || !x.at.posts || x.at.run.RoomKind != chat.Direct || x.at.unattended() {
+		return
+	}
+	e, err := x.Replies.Store.Entity(ctx, x.at.run.Author)
+	said := spoken(x.at.answer.View())
+	if err != nil || e.Details[chat.VoiceDetail] == "" || said == "" || utf8.RuneCountInString(said) > maxSpoken {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, voiceLimit)
+	defer cancel()
+	var voice llm.File
+	err = contain.Call("the speech model", func() (err error) {
+		voice, err = x.Replies.Speaker.Speak(ctx, said, "")
+		return err
+	})
+	files := llm.Showable([]llm.File{voice})
+	if err == nil && len(files) == 0 {
+		err = errors.New("the recording is empty or too large")
+	}
+	if err != nil {
+		x.Replies.Log.Warn("an answer is not spoken", "run", x.at.run.ID, "err", err)
+		return
+	}
+	showFiles(x.at.answer, voiceCall, "SPEAK", files)
+}
+
+// unspoken matches parts of Markdown that have no sound: code, addresses, and marks.
+var unspoken = regexp.MustCompile("(?s)```.*?(?:```|$)|\\]\\([^)\\s]*\\)|https?://\\S+|[*_`#>\\[\\]|~]+")
+
+// spoken returns the sound of the model's text in v.
+func spoken(v answer.View) string {
+	var b strings.Builder
+	for _, s := range v.Segments {
+		if s.Call == "" && !s.Notice {
+			b.WriteString(s.Text + "\n\n")
+		}
+	}
+	return strings.TrimSpace(unspoken.ReplaceAllString(b.String(), ""))
+}
+
+// voice executes /voice: it stores for all accounts of the person whether answers are spoken. It fails with the error of the store.
+func (cr *commandRun) voice(ctx context.Context) (said string, err error) {
+	m, err := cr.journal.input(ctx)
+	if err != nil {
+		return "", err
+	}
+	_, wanted, _ := chat.ParseCommand(m.Text)
+	on := strings.EqualFold(wanted, "on")
+	switch {
+	case cr.Speaker == nil:
+		return lang.Say(ctx, "voice.none"), nil
+	case !on && !strings.EqualFold(wanted, "off"):
+		return lang.Say(ctx, "voice.which"), nil
+	}
+	_, err = cr.saveDetail(ctx, m.Author, chat.VoiceDetail, map[bool]string{true: "on"}[on])
+	if on {
+		return lang.Say(ctx, "voice.on"), err
+	}
+	return lang.Say(ctx, "voice.off"), err
+}
+
+// saveDetail stores a detail for all accounts of a person, and returns the account as it is then. It fails with the error of the
+// store.
+func (cr *commandRun) saveDetail(ctx context.Context, who chat.EntityID, about, is string) (person chat.Entity, err error) {
+	return person, cr.journal.persist(ctx, func() error {
+		accounts, err := access.AccountsOf(ctx, cr.Links.Store, who)
+		for i, id := range accounts {
+			var e chat.Entity
+			if err == nil {
+				e, err = cr.Store.Entity(ctx, id)
+			}
+			if err == nil {
+				old := e.Details
+				e.Details = map[string]string{about: is}
+				_, err = cr.Store.SaveEntity(ctx, e)
+				if e.Details = chat.Detailed(old, e.Details); i == 0 {
+					person = e
+				}
+			}
+		}
+		return err
+	})
+}
