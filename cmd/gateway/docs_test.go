@@ -26,6 +26,7 @@ var notRun = map[string]string{
 	"make test":                              "it would run this test, and takes minutes; the target is checked",
 	"make soak":                              "it takes three minutes; the target is checked",
 	"go generate ./core/storage/storagetest": "it writes a file of the repository",
+	"go generate ./connectors/web":           "it writes files of the repository; TestWidgetIsCurrent compares them",
 	"./bench/run.sh":                         "it takes ten minutes",
 	"COUNT=1 ./bench/run.sh":                 "it takes two minutes",
 	"docker build -f deploy/Dockerfile --build-arg COMMIT=$(git rev-parse HEAD) -t parley .": "there is no Docker; TestContainer builds the image with buildah",

@@ -2,8 +2,6 @@ package web_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -180,37 +178,4 @@ func playRestartInCall(t *testing.T, p *tab) {
 	p.do(chromedp.Reload())
 	p.wait(`all('.answer').length === 1`)
 	p.ordered("I was away.|[AGAIN]|Back.")
-}
-
-// However an answer comes about, it ends as the page that a reload shows; where no code is open, each call stands above what it
-// says and below what was said before. What stands above a call is not drawn again (ST-22).
-func playCallsAtRandom(_ *testing.T, g *gateway, p *tab) {
-	script, err := os.ReadFile(filepath.Join("testdata", "calls.js"))
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	p.open(g.url)
-	p.eval(`import('/said.js').then(({ Said }) => { window.Said = Said; }), ''`)
-	p.eval(`import('/stretches.js').then(({ part }) => { window.part = part; }), ''`)
-	p.wait(`window.Said && window.part`)
-	p.is(`(() => { // also of a call that another text has to take: no paragraph is parted, and no code
-		const text = 'one 🎉\n\ntwo\nthree\n\n' + '~~~\na\n\nb\n~~~' + '\n\nend';
-		return [[0], [2], [8], [10], [12], [26], [36], [1000], [26, 2]].map((places) => part(text, places).join()).join(' ');
-	})()`, "0 6 6 8 17 31 36 36 31,31")
-	p.eval(`(() => {` + string(script) + `})()`)
-	p.is(`wrong(1500)`, "")
-	p.is(`(() => {
-		const said = new Said();
-		said.append('above\n\n*it*');
-		said.place(document.createElement('details'), 11);
-		said.append('\n\nfirst\n\nsecond\n\nthird'); said.draw(false);
-		const kept = [said.element.children[0].lastChild, said.element.children[2].firstChild];
-		for (let i = 0; i < 20000; i++) {
-			said.append(i % 50 ? 'word ' : '\n\n');
-			if (i % 100 === 0) said.draw(false);
-		}
-		said.draw(false);
-		const now = [said.element.children[0].lastChild, said.element.children[2].firstChild];
-		return [kept.every((node, i) => node === now[i]), said.element.children[2].children.length > 300].join();
-	})()`, "true,true")
 }

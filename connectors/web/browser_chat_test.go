@@ -17,7 +17,7 @@ const told = "Here is what I did, in [three steps](https://example.org/):\n\n1. 
 // seen is all that a page shows of an answer, folded or not, but for the button that was pressed.
 const seen = `(() => {
 	const copy = all('.answer')[0].cloneNode(true);
-	copy.querySelectorAll('.code-head .icon').forEach((node) => node.remove());
+	copy.querySelectorAll('.code-head .icon, time').forEach((node) => node.remove());
 	return copy.outerHTML;
 })()`
 
@@ -79,9 +79,10 @@ func playConversation(t *testing.T, g *gateway, p *tab) {
 	p.do(chromedp.EmulateViewport(1200, 800))
 
 	p.eval(`all('.tool')[0].open = false`)
+	p.wait(`all('.hl-keyword').length > 0`)
 	live := p.eval(seen)
 	p.do(chromedp.Reload())
-	p.wait(`all('.answer').length === 1`)
+	p.wait(`all('.answer').length === 1 && all('.hl-keyword').length > 0`)
 	p.shows(".answer .text", "Now playing Dunes")
 	p.wait(`all('.pictures img')[0]?.naturalWidth === 1`)
 	p.is(seen, live)
@@ -195,11 +196,22 @@ func playNewChat(t *testing.T, g *gateway, p *tab) {
 	p.shows(".answer .text", "Yes.")
 	p.click(`[aria-label="New chat"]`)
 	p.wait(`!all('.empty')[0].hidden && all('.message').length === 0`)
-	<-r.Ended() // the reader has left
 	p.send("two")
-	if again := g.next(t); again.question.Room == r.question.Room {
+	again := g.next(t)
+	if again.question.Room == r.question.Room {
 		t.Error("the new chat is the old conversation")
 	}
+	again.finish(completed, "No.")
+	r.say(" Indeed.")
+	r.finish(completed, "")
+	p.shows(".answer .text", "No.")
+	p.click(`[aria-label="Past chats"]`) // the old one continued, and can be found
+	p.wait(`all('.past li').length === 2`)
+	p.shots("past")
+	p.eval(`all('.search input')[0].value = 'one', all('.search input')[0].dispatchEvent(new Event('input'))`)
+	p.wait(`all('.past li').length === 1`)
+	p.click(".past .pick")
+	p.shows(".answer .text", "Yes. Indeed.")
 }
 
 func playGone(t *testing.T, g *gateway, p *tab) {
@@ -270,7 +282,7 @@ func playPictures(t *testing.T, g *gateway, p *tab) {
 	}
 	drop(`['a.gif', 'b.gif']`)
 	p.wait(`all('.attached li').length === 2 && all('.attached img').every((img) => img.naturalWidth === 1)`)
-	p.wait(`(all('.attached [aria-label="Remove a.gif"]')[0].click(), all('.attached li').length === 1)`)
+	p.wait(`(all('.attached [aria-label="Remove a.gif"]')[0]?.click(), all('.attached li').length === 1)`)
 	p.wait(`(() => {
 		const names = ['c.gif'];
 		all('textarea')[0].dispatchEvent(new ClipboardEvent('paste', { clipboardData: ` + transfer + `, bubbles: true, cancelable: true }));
@@ -299,7 +311,7 @@ func playPictures(t *testing.T, g *gateway, p *tab) {
 	const thumbnails = `all('.question .files img').length === 4 && all('.question .files img').every((img) => img.naturalWidth === 1)`
 	p.wait(thumbnails)
 	p.shots("sent")
-	asked := `all('.question')[0].outerHTML.replace(/ src="[^"]*"/g, '')`
+	asked := `all('.question .files')[0].outerHTML.replace(/ src="[^"]*"/g, '')`
 	live := p.eval(asked)
 	p.do(chromedp.Reload())
 	p.wait(`all('.answer').length === 1`)

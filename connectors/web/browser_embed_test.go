@@ -57,7 +57,7 @@ func playTarget(t *testing.T, p *tab) {
 	g.next(t).finish(completed, "Welcome.")
 	p.wait(`shown('.answer .text') === 'Welcome.'`)
 	p.is(`['color', 'textTransform', 'letterSpacing', 'visibility', 'direction', 'fontSize'].map((name) => getComputedStyle(all('.answer .text')[0])[name]).join()`,
-		"rgb(235, 232, 227),none,normal,visible,ltr,16px")
+		"rgb(237, 234, 229),none,normal,visible,ltr,16px")
 	p.is(`['.head h1', '.avatar'].map((name) => getComputedStyle(all(name)[0])[name === '.avatar' ? 'width' : 'fontSize']).join()`, "16px,32px")
 	p.shot("target")
 
@@ -94,13 +94,15 @@ func playEmbedded(t *testing.T, p *tab) {
 	r.say("Welcome to the shop. What are you looking for?")
 	p.shows(".answer .text", "Welcome to the shop.")
 	p.shots("embedded")
-	p.press("Escape", "", false)
+	p.click(`[aria-label="Close the chat"]`)
 	p.wait(`all('.panel')[0].hidden`)
 	p.is(`all('.launcher')[0].getRootNode().activeElement === all('.launcher')[0]`, "true")
 	r.finish(completed, "")
-	p.wait(`all('.launcher.unread').length`)
+	p.wait(`all('.launcher.unread')[0]?.getAttribute('aria-label') === 'Chat with Ada, 1 new'`)
 	p.click(".launcher")
 	p.wait(`!all('.panel')[0].hidden && !all('.launcher.unread').length`)
+	p.press("Escape", "", false) // nothing is written that it could stop
+	p.wait(`all('.panel')[0].hidden`)
 	p.do(chromedp.Reload())
 	p.wait(`all('.launcher').length && !all('.bubble')[0].hidden`)
 	p.click(".launcher")
@@ -194,7 +196,7 @@ func playTwoEmbeds(t *testing.T, p *tab) {
 	shop := site(t, l, `data-target="#here"`, `data-target="#there"`, "", "")
 	g := start(t, newBackend(), l, func(o *web.Options) { o.Origins = []string{shop} })
 	p.do(chromedp.Navigate(shop))
-	p.wait(`all('.launcher').length === 1 && all('parley-chat').length === 2 && all('.empty').length === 2 && all('.empty').every((e) => !e.hidden)`)
+	p.wait(`all('.launcher').length === 1 && all('parley-chat').length === 3 && all('.empty').length === 2 && all('.empty').every((e) => !e.hidden)`)
 	p.complains("this page has the chat already")
 	const chat = `document.querySelector("#%[1]s parley-chat").shadowRoot`
 	for _, place := range []string{"here", "there"} {
@@ -203,7 +205,7 @@ func playTwoEmbeds(t *testing.T, p *tab) {
 		p.wait(fmt.Sprintf(chat+`.querySelector('.answer .text')?.textContent === 'You are %[1]s.'`, place))
 	}
 	p.do(chromedp.Reload())
-	p.wait(`all('parley-chat').length === 2`)
+	p.wait(`all('parley-chat').length === 3`)
 	for _, place := range []string{"here", "there"} {
 		p.wait(fmt.Sprintf(chat+`.querySelector('.answer .text')?.textContent === 'You are %[1]s.' && `+chat+`.querySelectorAll('.answer').length === 1`, place))
 	}

@@ -1,11 +1,8 @@
 package web_test
 
 import (
-	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -57,78 +54,6 @@ func playHostile(t *testing.T, g *gateway, p *tab) {
 	if n := loaded.Load(); n != 0 {
 		t.Errorf("%d requests went to a foreign site", n)
 	}
-}
-
-// Text in pieces ends as the same page as text in one piece, and what is closed is not drawn again (ST-20).
-func playMarkdown(_ *testing.T, g *gateway, p *tab) {
-	p.open(g.url)
-	p.eval(`import('/markdown.js').then(({ Markdown }) => { window.Markdown = Markdown; })`)
-	p.wait(`window.Markdown`)
-	texts, err := os.ReadFile(filepath.Join("testdata", "markdown.md"))
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	p.eval(fmt.Sprintf(`window.texts = %q.split('\n=====\n')`, string(texts)+told))
-	p.is(`(() => {
-		const draw = (steps) => {
-			const root = document.createElement('div');
-			const markdown = new Markdown(root);
-			for (const step of steps) { markdown.append(step); markdown.draw(false); }
-			markdown.draw(true);
-			return root.innerHTML;
-		};
-		const wrong = texts.filter((text) => draw([...text]) !== draw([text]) || draw(text.split(/(?<=\n)/)) !== draw([text]));
-		return wrong.join('\n-----\n');
-	})()`, "")
-	p.is(`(() => { // where addresses end
-		const root = document.createElement('div');
-		const markdown = new Markdown(root);
-		markdown.append('见https://a.example。再见（https://b.example/文_x_）“https://c.example/y”、https://d.example/*/https://e.example，*so*');
-		markdown.draw(true);
-		return [...root.querySelectorAll('a, em')].map((node) => node.textContent).join(' ');
-	})()`, "https://a.example https://b.example/文_x https://c.example/y https://d.example/*/https://e.example so")
-	p.is(`(() => {
-		const root = document.createElement('div');
-		const markdown = new Markdown(root);
-		markdown.append('one<br>two<br />\nthree `+"`<br>`"+`, <b> and <br');
-		markdown.draw(false);
-		return root.innerHTML;
-	})()`, `<p dir="auto">one<br>two<br>three <code>&lt;br&gt;</code>, &lt;b&gt; and </p>`)
-	p.is(`(() => {
-		const whole = (text) => {
-			const root = document.createElement('div');
-			const markdown = new Markdown(root);
-			markdown.append(text);
-			markdown.draw(false);
-			return root.innerHTML;
-		};
-		const root = document.createElement('div');
-		const markdown = new Markdown(root);
-		const wrong = [];
-		for (const text of texts) {
-			for (let cut = 0; cut < text.length; cut += 3) {
-				for (const now of [text, text.slice(0, cut) + 'other\n\n' + text.slice(cut)]) {
-					markdown.replace(now);
-					markdown.draw(false);
-					if (root.innerHTML !== whole(now)) wrong.push(now);
-				}
-			}
-		}
-		return wrong.slice(0, 3).join('\n-----\n');
-	})()`, "")
-	p.is(`(() => {
-		const root = document.createElement('div');
-		const markdown = new Markdown(root);
-		markdown.append('first\n\n'); markdown.append('second\n\nthird'); markdown.draw(false);
-		const first = root.firstChild;
-		let drawn = 0;
-		for (let i = 0; i < 50000; i++) {
-			markdown.append(i % 50 ? 'word ' : '\n\n');
-			if (i % 100 === 0) { markdown.draw(false); drawn++; }
-		}
-		markdown.draw(true);
-		return [root.firstChild === first, root.children.length > 900].join();
-	})()`, "true,true")
 }
 
 // Headings of an answer are below those of the page that shows it, check boxes have labels, and columns of tables are as wide as

@@ -2,19 +2,26 @@ package web
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
 	"encoding/json"
 	"html/template"
+	"io"
 	"io/fs"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"time"
 )
 
-//go:embed widget
+// The scripts are bundled from widget/src, with the packages that npm ci installs in widget.
+//
+//go:generate sh -c "cd widget && npm ci --ignore-scripts --no-audit --no-fund && go run -C ../../../tools ./widget -source \"$PWD\" -out \"$PWD/dist\""
+
+//go:embed widget/*.html widget/*.css widget/icon.svg widget/dist
 var widget embed.FS
 
 // types are the content types of the files in widget. The system's type table is not used: with nosniff, browsers do
@@ -23,65 +30,121 @@ var types = map[string]string{
 	".js":  "text/javascript; charset=utf-8",
 	".css": "text/css; charset=utf-8",
 	".svg": "image/svg+xml",
+	".txt": "text/plain; charset=utf-8",
 }
 
 // loginPath is the path of the owner's login page.
 const loginPath = "/login"
 
-// pages serves the chat page and its files. They contain no secrets, and sites that embed the chat load them too. The
-// page is rendered once. The suggestions go through JSON and the template's escaping, so they can't end the script or
-// attribute that contains them.
+// embedded is the configuration that widget.js gets. It contains no secrets: sites that embed the chat load it too.
+type embedded struct {
+	Agent       string   `json:"agent"`
+	Suggestions []string `json:"suggestions"`
+	Accept      string   `json:"accept"`
+}
+
+// pages serves the chat page and its files. The page is rendered once.
 func pages(o Options) http.Handler {
-	files, err := fs.Sub(widget, "widget")
-	if err != nil {
-		panic(err) // the folder is embedded, so it always exists
-	}
 	mux := http.NewServeMux()
+	add := func(name string, f asset) {
+		f.kind = types[path.Ext(name)]
+		mux.Handle("GET /"+name, f.handler())
+	}
+	chat := ""
+	for name, f := range bundle() {
+		if strings.HasPrefix(name, "chat-") {
+			chat = name
+		}
+		f.immutable = strings.Contains(name, "-") // it has the hash of its content in its name
+		if name == "widget.js" {
+			f = f.with(embedded{o.Agent.Name, append([]string{}, o.Suggestions...), strings.Join(o.Accept, ",")})
+		}
+		add(name, f)
+	}
+	for _, name := range []string{"page.css", "login.css", "setup.css", "icon.svg"} {
+		add(name, asset{plain: must(widget.ReadFile("widget/" + name))})
+	}
 	var index bytes.Buffer
-	page := template.Must(template.ParseFS(files, "index.html"))
-	suggestions := o.Suggestions
-	if suggestions == nil {
-		suggestions = []string{}
-	}
-	asJSON, err := json.Marshal(suggestions)
-	if err != nil {
-		panic(err) // strings always marshal
-	}
-	if err := page.Execute(&index, map[string]any{"Agent": o.Agent.Name, "Suggestions": string(asJSON), "Accept": strings.Join(o.Accept, ","), "Setup": o.Setup != nil}); err != nil {
+	page := template.Must(template.ParseFS(widget, "widget/index.html"))
+	if err := page.Execute(&index, map[string]any{"Agent": o.Agent.Name, "Chat": chat, "Setup": o.Setup != nil}); err != nil {
 		panic(err) // tests execute the template
 	}
 	mux.Handle("GET /{$}", file(index.Bytes(), "text/html; charset=utf-8"))
-	signIn, err := fs.ReadFile(files, "login.html")
-	if err != nil {
-		panic(err) // the file is embedded
-	}
-	mux.Handle("GET "+loginPath, file(signIn, "text/html; charset=utf-8"))
-	names, err := fs.Glob(files, "*.*")
-	if err != nil {
-		panic(err) // the pattern is a constant
-	}
-	for _, name := range names {
-		if kind := types[path.Ext(name)]; kind != "" {
-			body, err := fs.ReadFile(files, name)
-			if err != nil {
-				panic(err)
-			}
-			mux.Handle("GET /"+name, file(body, kind))
-		}
-	}
+	mux.Handle("GET "+loginPath, file(must(widget.ReadFile("widget/login.html")), "text/html; charset=utf-8"))
 	return mux
 }
 
-// file serves body. Browsers revalidate it on each use, so that a new version is loaded at once.
-func file(body []byte, kind string) http.Handler {
-	sum := sha256.Sum256(body)
-	tag := `"` + hex.EncodeToString(sum[:8]) + `"`
+// bundle returns the scripts by their names.
+func bundle() map[string]asset {
+	files := map[string]asset{}
+	for _, zipped := range must(fs.Glob(widget, "widget/dist/*.gz")) {
+		name := strings.TrimSuffix(zipped, ".gz")
+		f := asset{zipped: must(widget.ReadFile(zipped)), brotli: must(widget.ReadFile(name + ".br"))}
+		f.plain = must(io.ReadAll(must(gzip.NewReader(bytes.NewReader(f.zipped)))))
+		files[path.Base(name)] = f
+	}
+	return files
+}
+
+// must returns v: the files are embedded, and tests read all of them.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// asset is a file in the encodings that there are.
+type asset struct {
+	kind                  string
+	plain, zipped, brotli []byte
+	immutable             bool // another version has another name
+}
+
+// with returns the script of widget.js with its configuration, as an argument around it.
+func (a asset) with(c embedded) asset {
+	a.plain = slices.Concat([]byte("(PARLEY=>{"), a.plain, []byte("})("), must(json.Marshal(c)), []byte(")\n"))
+	var b bytes.Buffer
+	z := must(gzip.NewWriterLevel(&b, gzip.BestCompression))
+	_ = must(z.Write(a.plain))
+	_ = z.Close() // memory does not fail
+	a.zipped, a.brotli = b.Bytes(), nil
+	return a
+}
+
+// handler serves the smallest encoding that the browser accepts. Without a hash in its name, browsers revalidate a file on each use, so
+// that a new version is loaded at once.
+func (a asset) handler() http.Handler {
+	sum := sha256.Sum256(a.plain)
+	tag := hex.EncodeToString(sum[:8])
+	caching := "no-cache"
+	if a.immutable {
+		caching = "public, max-age=31536000, immutable"
+	}
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		body, encoding := a.plain, ""
+		for part := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
+			switch accepted := strings.TrimSpace(part); {
+			case accepted == "br" && a.brotli != nil:
+				body, encoding = a.brotli, "br"
+			case accepted == "gzip" && a.zipped != nil && encoding == "":
+				body, encoding = a.zipped, "gzip"
+			}
+		}
 		h := rw.Header()
-		h.Set("Content-Type", kind)
-		h.Set("Cache-Control", "no-cache")
-		h.Set("ETag", tag)
+		h.Set("Content-Type", a.kind)
+		h.Set("Cache-Control", caching)
+		h.Set("ETag", `"`+tag+encoding+`"`)
 		h.Set("Access-Control-Allow-Origin", "*") // browsers fetch modules with CORS
+		if a.zipped != nil {
+			h.Set("Vary", "Accept-Encoding")
+		}
+		if encoding != "" {
+			h.Set("Content-Encoding", encoding)
+		}
 		http.ServeContent(rw, r, "", time.Time{}, bytes.NewReader(body))
 	})
 }
+
+// file serves body, without a better encoding.
+func file(body []byte, kind string) http.Handler { return asset{kind: kind, plain: body}.handler() }

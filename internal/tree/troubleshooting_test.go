@@ -87,7 +87,7 @@ func isWritten(written []string, message string) bool {
 // writtenMessages returns the string literals of the program, sums of literals as one, and the text of its scripts.
 func writtenMessages(t *testing.T) (all []string) {
 	t.Helper()
-	scripts, err := filepath.Glob("connectors/web/widget/*.js")
+	scripts, err := filepath.Glob("connectors/web/widget/src/*.ts*")
 	if err != nil || len(scripts) == 0 {
 		t.Fatalf("the scripts of the page: %v", err)
 	}

@@ -1,0 +1,276 @@
+// The gateway's HTTP API: conversations, messages, files, and the stream of an answer.
+
+import type { Chat, Frame, Message, Rating, StoredFile } from './frames';
+import { t } from './strings';
+import { Visitor } from './visitor';
+
+const silence = 45_000; // ms without data until a stream counts as dead; the gateway sends a keep-alive every 15 s
+
+// Refusal is an error response. message is a sentence for the user, wait is in ms.
+export class Refusal extends Error {
+  constructor(readonly status: number, sentence: string, readonly wait: number) {
+    super(sentence);
+  }
+}
+
+export interface Parley { name?: string; token?: string | (() => string | Promise<string>) }
+
+// identity is what the page has told about its visitor.
+const identity = (): Parley => (window as { parley?: Parley }).parley ?? {};
+
+// Ask is a message, a choice, or the same message again.
+export interface Ask { text: string; files?: string[]; name?: string; choice?: { id: string; option: number } | undefined; again?: string }
+
+export class Gateway {
+  #credentials: RequestCredentials;
+  #visitor: Visitor;
+  #minting: Promise<string | undefined> | null = null;
+
+  // base is the gateway's URL, with a trailing slash. login sends the owner's login, if this browser has one.
+  constructor(readonly base: string, login = false) {
+    this.#credentials = login ? 'same-origin' : 'omit';
+    this.#visitor = new Visitor(base);
+  }
+
+  // direct reports whether the page can use addresses as they are, by the visitor's cookie.
+  get direct(): boolean {
+    return this.#credentials !== 'omit';
+  }
+
+  async open(): Promise<string> {
+    return (await this.#json<{ conversation: Chat }>('POST', 'api/conversations', {})).conversation.id;
+  }
+
+  async chats(query: string, signal: AbortSignal): Promise<Chat[]> {
+    const search = query ? `?${new URLSearchParams({ q: query })}` : '';
+    return (await this.#json<{ conversations: Chat[] }>('GET', `api/conversations${search}`, undefined, signal)).conversations;
+  }
+
+  async rename(id: string, title: string): Promise<void> {
+    await this.#request('PATCH', path(id), { title });
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.#request('DELETE', path(id));
+  }
+
+  async undo(id: string): Promise<void> {
+    await this.#request('POST', `${path(id)}/restore`, {});
+  }
+
+  async rate(id: string, message: string, rating: Rating): Promise<void> {
+    await this.#request('PUT', `${path(id)}/messages/${encodeURIComponent(message)}/feedback`, { rating });
+  }
+
+  async transcript(id: string): Promise<Blob> {
+    return this.file(`${path(id)}/export`);
+  }
+
+  // messages returns the history, oldest message first.
+  async messages(id: string, signal: AbortSignal): Promise<Message[]> {
+    return (await this.#json<{ messages: Message[] }>('GET', `${path(id)}/messages`, undefined, signal)).messages;
+  }
+
+  // picture returns the image at a message's URL, as a data: URL.
+  async picture(address: string, signal?: AbortSignal): Promise<string> {
+    return dataURL(await this.file(address, signal));
+  }
+
+  // file returns the file at a message's URL.
+  async file(address: string, signal?: AbortSignal): Promise<Blob> {
+    return (await this.#request('GET', address, undefined, signal)).blob();
+  }
+
+  // upload stores a file for a message to name. The same key again returns the same file. progress is called with the part that is sent,
+  // from 0 to 1. It throws a Refusal, or a TypeError if the network fails.
+  async upload(id: string, file: Blob, name: string, key: string, progress: (part: number) => void, signal: AbortSignal): Promise<StoredFile> {
+    const request = new XMLHttpRequest(); // fetch tells no progress
+    const token = await this.#token();
+    return new Promise((resolve, reject) => {
+      const lost = () => reject(new TypeError(unreachable()));
+      request.open('POST', `${this.base}${path(id)}/files?${new URLSearchParams({ clientFileId: key, name })}`);
+      request.setRequestHeader('Content-Type', file.type || 'application/octet-stream');
+      if (token) request.setRequestHeader('Authorization', `Bearer ${token}`);
+      request.responseType = 'json';
+      request.upload.addEventListener('progress', ({ loaded, total }) => progress(loaded / total));
+      request.addEventListener('load', () => {
+        const { file: kept, error } = request.response ?? {};
+        if (kept) resolve(kept);
+        else reject(new Refusal(request.status, error || unreachable(), Number(request.getResponseHeader('Retry-After')) * 1000 || 0));
+      });
+      request.addEventListener('error', lost);
+      request.addEventListener('abort', lost);
+      signal.addEventListener('abort', () => request.abort());
+      if (signal.aborted) lost();
+      else request.send(file);
+    });
+  }
+
+  // drop removes an uploaded file that no message names.
+  async drop(id: string, key: string): Promise<void> {
+    await this.#request('DELETE', `${path(id)}/files/${key}`);
+  }
+
+  // stop ends every answer that is being written in the conversation.
+  async stop(id: string): Promise<void> {
+    await this.#request('POST', `${path(id)}/stop`, {});
+  }
+
+  // ask yields the frames of an answer until the stream ends. The same message with the same key again joins the same answer. It throws a
+  // Refusal, or what the network throws. accepted() is called when the gateway has the message.
+  async* ask(id: string, { choice, again, ...message }: Ask, key: string, signal: AbortSignal, accepted: () => void): AsyncGenerator<Frame> {
+    const watch = new Watch(signal);
+    try {
+      const form = choice ?? (again ? { text: message.text } : { ...message, clientMessageId: key, streamProtocol: 'delta-v2' });
+      const target = choice ? 'choices/stream' : again ? `messages/${encodeURIComponent(again)}/again/stream` : 'messages/stream';
+      const response = await this.#request('POST', `${path(id)}/${target}`, { ...form, reasoning: true }, watch.signal);
+      accepted();
+      const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+      const events = new Events();
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) return;
+        watch.heard();
+        for (const data of events.push(value)) yield JSON.parse(data) as Frame;
+      }
+    } finally {
+      watch.end();
+    }
+  }
+
+  // signedOut reports whether the browser had an account and has none now: it is a new visitor then.
+  signedOut(): boolean {
+    const out = !identity().token && this.#visitor.account;
+    if (out) this.#visitor.forget();
+    return out;
+  }
+
+  // offered returns the conversations of the visitor that the browser was before it signed in, once for all chats of the page.
+  async offered(): Promise<{ id: string; visitorToken: string }[]> {
+    const visitorToken = identity().token && this.#visitor.signIn();
+    if (!visitorToken) return [];
+    try {
+      const { conversations } = await this.#json<{ conversations: Chat[] }>('POST', 'api/account/conversations', { visitorToken });
+      return conversations.map(({ id }) => ({ id, visitorToken }));
+    } catch (error) {
+      if (!(error instanceof Refusal)) this.#visitor.keep(visitorToken); // it is offered again
+      return [];
+    }
+  }
+
+  // adopt moves offered conversations to the account.
+  async adopt(offered: { id: string; visitorToken: string }[]): Promise<void> {
+    await this.#request('POST', 'api/account/conversations', { visitorToken: offered[0]!.visitorToken, ids: offered.map(({ id }) => id) });
+  }
+
+  #fetch(method: string, address: string, body?: unknown, signal?: AbortSignal, token?: string): Promise<Response> {
+    const headers: Record<string, string> = {};
+    if (body) headers['Content-Type'] = 'application/json';
+    if (token) headers.Authorization = `Bearer ${token}`;
+    return fetch(this.base + address, { method, signal: signal ?? null, body: body ? JSON.stringify(body) : null, headers, credentials: this.#credentials, cache: 'no-store' });
+  }
+
+  // token returns the token of the visitor's account, or that of an anonymous visitor, which the gateway makes once.
+  async #token(): Promise<string | undefined> {
+    const { token } = identity();
+    if (token) return typeof token === 'function' ? token() : token;
+    this.signedOut();
+    if (this.#visitor.token && !this.#visitor.due) return this.#visitor.token;
+    return this.#minting ??= this.#mint().finally(() => { this.#minting = null; });
+  }
+
+  async #mint(): Promise<string | undefined> {
+    const before = this.#visitor.token;
+    const response = await this.#fetch('POST', 'api/visitors', undefined, undefined, before).catch(() => null);
+    const { visitor } = response?.ok ? await response.json() : {} as { visitor?: { token: string } };
+    if (response?.status === 401) this.#visitor.forget();
+    return visitor ? this.#visitor.keep(visitor.token, before) : before;
+  }
+
+  async #json<T>(method: string, address: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+    return (await this.#request(method, address, body, signal)).json();
+  }
+
+  async #request(method: string, address: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
+    const token = await this.#token();
+    let response = await this.#fetch(method, address, body, signal, token);
+    if (response.status === 401 && token && token === this.#visitor.token) { // it has ended: the browser is a new visitor
+      this.#visitor.forget();
+      response = await this.#fetch(method, address, body, signal, await this.#token());
+    }
+    if (response.ok) return response;
+    const { error, code } = await response.json().catch(() => ({}));
+    if (code === 'ORIGIN_NOT_ALLOWED') console.error(`Parley: add "${location.origin}" to web.origins in the config.yaml of the gateway at ${this.base}`);
+    throw new Refusal(response.status, error || unreachable(), Number(response.headers.get('Retry-After')) * 1000 || 0);
+  }
+}
+
+const unreachable = () => t('The gateway can’t be reached right now.');
+
+const path = (id: string) => `api/conversations/${encodeURIComponent(id)}`;
+
+export function dataURL(blob: Blob): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(reader.result as string);
+    reader.onerror = () => reject(reader.error);
+    reader.readAsDataURL(blob);
+  });
+}
+
+// Watch aborts a request without data for too long, also when a sleeping tab wakes up.
+class Watch {
+  #controller = new AbortController();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #last = 0;
+  #leave = () => this.#controller.abort();
+  #wake = () => {
+    if (!document.hidden && Date.now() - this.#last > silence / 2) this.#controller.abort();
+  };
+
+  constructor(readonly outer: AbortSignal) {
+    outer.addEventListener('abort', this.#leave);
+    document.addEventListener('visibilitychange', this.#wake);
+    if (outer.aborted) this.#leave();
+    this.heard();
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  heard(): void {
+    this.#last = Date.now();
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(this.#leave, silence);
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+    this.outer.removeEventListener('abort', this.#leave);
+    document.removeEventListener('visibilitychange', this.#wake);
+    this.#controller.abort(); // closes the connection when iteration stops
+  }
+}
+
+// Events cuts a text/event-stream into the data of its events. Comments and other fields are left out.
+export class Events {
+  #rest = '';
+  #data: string[] = [];
+
+  // push returns the events that chunk completes.
+  push(chunk: string): string[] {
+    const out: string[] = [];
+    const lines = (this.#rest + chunk).split('\n');
+    this.#rest = lines.pop()!;
+    for (let line of lines) {
+      if (line.endsWith('\r')) line = line.slice(0, -1);
+      if (line.startsWith('data:')) this.#data.push(line.slice(line[5] === ' ' ? 6 : 5));
+      else if (line === '' && this.#data.length > 0) {
+        out.push(this.#data.join('\n'));
+        this.#data = [];
+      }
+    }
+    return out;
+  }
+}

@@ -1,0 +1,152 @@
+// Files attached to the next message: picked, dropped or pasted, and uploaded at once.
+
+import { dataURL, type Refusal } from './api';
+import { newKey } from './dom';
+import type { StoredFile } from './frames';
+import { t } from './strings';
+
+const pictures = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];
+const most = 8; // per message
+const longest = 20 << 20; // the gateway's limit, in bytes
+const largest = 10 << 20; // bytes of a picture that models accept
+const side = 2048; // pixels, of a picture that has to be reduced
+
+export interface Shelf {
+  upload(file: Blob, name: string, key: string, progress: (part: number) => void, signal: AbortSignal): Promise<StoredFile>;
+  drop(key: string): void; // a file that is not sent
+}
+
+export class Attachments {
+  items: Attached[] = [];
+  #reading: Promise<void> = Promise.resolve();
+
+  // tell shows a sentence to the user; changed is called after each change; added after each added file.
+  constructor(readonly shelf: Shelf, readonly tell: (text: string) => void, readonly changed: () => void, readonly added: () => void) {}
+
+  // paste takes files from the clipboard, unless it also holds text.
+  paste(event: ClipboardEvent): void {
+    const { files, types } = event.clipboardData!;
+    if (files.length === 0 || types.includes('text/plain')) return;
+    event.preventDefault();
+    this.add(files);
+  }
+
+  // add reads files, one after the other. They are uploaded at the same time.
+  add(files: Iterable<File>): void {
+    for (const file of [...files]) this.#reading = this.#reading.then(() => this.#add(file));
+  }
+
+  // take empties the list and returns its files once all are uploaded, and those that are refused. It returns null if one can't be sent now.
+  async take(): Promise<[Attached[], Attached[]] | null> {
+    await this.#reading;
+    const { items } = this;
+    if (items.some(({ sending }) => sending)) this.tell(t('The message is sent as soon as its files are.'));
+    await Promise.all(items.map(({ settled }) => settled));
+    if (items !== this.items) return this.take(); // one was removed or added meanwhile
+    if (items.some(({ stored, refused }) => !stored && !refused)) {
+      this.tell(t('Some files can’t be sent. Remove them first.'));
+      return null;
+    }
+    this.restore([]);
+    return [items.filter(({ stored }) => stored), items.filter(({ refused }) => refused)];
+  }
+
+  // restore replaces the list.
+  restore(items: Attached[]): void {
+    this.items = items;
+    this.changed();
+  }
+
+  // again uploads everything once more, to another conversation.
+  again(items: Attached[] = this.items): void {
+    for (const item of this.items) item.cancel();
+    this.restore([]);
+    this.add(items.map(({ file }) => file));
+  }
+
+  remove(item: Attached): void {
+    item.cancel();
+    if (item.stored) this.shelf.drop(item.key);
+    this.restore(this.items.filter((other) => other !== item));
+  }
+
+  async #add(file: File): Promise<void> {
+    if (this.items.length >= most) return this.tell(t('A message may have {n} files.', { n: most }));
+    const item = new Attached(file, this.changed);
+    await item.read();
+    this.restore([...this.items, item]);
+    this.tell('');
+    this.added();
+    item.settled = item.send(this.shelf);
+  }
+}
+
+// Attached is one file in the list.
+export class Attached {
+  readonly key = newKey();
+  readonly name: string;
+  stored: StoredFile | null = null;
+  preview: string | null = null; // of a picture, as a data: URL
+  progress = 0; // from 0 to 1
+  sending = false;
+  refused = false;
+  why = '';
+  settled: Promise<void> = Promise.resolve();
+  #leaving = new AbortController();
+  #body: Blob;
+
+  constructor(readonly file: File, readonly changed: () => void) {
+    this.name = [...(file.name || t('picture'))].slice(0, 255).join('');
+    this.#body = file;
+  }
+
+  // read prepares the file for sending.
+  async read(): Promise<void> {
+    const foreign = this.file.type.startsWith('image/') && !pictures.includes(this.file.type);
+    if (foreign || (pictures.includes(this.file.type) && this.file.size > largest)) this.#body = await smaller(this.file).catch(() => this.file);
+    if (pictures.includes(this.#body.type) && this.#body.size <= largest) this.preview = await dataURL(this.#body);
+  }
+
+  async send(shelf: Shelf): Promise<void> {
+    if (this.file.size === 0) return this.#fail(t('This file is empty.'), true);
+    if (this.#body.size > longest) return this.#fail(t('This file is larger than 20 MB.'), true);
+    this.sending = true;
+    this.changed();
+    const progress = (part: number) => {
+      this.progress = part;
+      this.changed();
+    };
+    try {
+      this.stored = await shelf.upload(this.#body, this.name, this.key, progress, this.#leaving.signal);
+    } catch (error) {
+      const { message, status } = error as Refusal;
+      if (!this.#leaving.signal.aborted) this.#fail(message, status === 413 || status === 415);
+    }
+    this.sending = false;
+    this.changed();
+  }
+
+  cancel(): void {
+    this.#leaving.abort();
+  }
+
+  #fail(why: string, refused: boolean): void {
+    this.refused = refused;
+    this.why = why;
+    this.changed();
+  }
+}
+
+// smaller re-encodes an image as a smaller JPEG. It rejects anything but an image.
+async function smaller(file: Blob): Promise<Blob> {
+  const bitmap = await createImageBitmap(file);
+  const scale = Math.min(1, side / Math.max(bitmap.width, bitmap.height));
+  const canvas = document.createElement('canvas');
+  canvas.width = Math.round(bitmap.width * scale);
+  canvas.height = Math.round(bitmap.height * scale);
+  canvas.getContext('2d')!.drawImage(bitmap, 0, 0, canvas.width, canvas.height);
+  bitmap.close();
+  return new Promise((resolve, reject) => {
+    canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new TypeError('not drawn'))), 'image/jpeg', 0.85);
+  });
+}

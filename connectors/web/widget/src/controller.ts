@@ -1,0 +1,405 @@
+// Connects the page with the gateway: what visitors do becomes requests, and what comes back events of the state.
+
+import { type Ask, Gateway, Refusal } from './api';
+import { Attachments, type Attached } from './attachments';
+import { Conversation } from './conversation';
+import { newKey } from './dom';
+import type { Chat, Frame, Message, Rating } from './frames';
+import { type Answer, type Event, nothing, type Question, reduce, type State } from './state';
+import { t } from './strings';
+
+interface Turn { key: string; asker: Turn | undefined; cut: boolean; end: () => void }
+
+export interface Chats { list: Chat[] | null; query: string; undo: Chat | null; error: string }
+
+// The questions of messages with only pictures, and with other files; the same as the gateway's.
+const wordless = 'Please describe the attached image.';
+const wordlessFiles = 'Please read the attached files.';
+
+export type Listener = (urgent: boolean) => void;
+
+export class Controller {
+  state: State = nothing;
+  chats: Chats | null = null; // the list of past chats, while it is open
+  editing: Question | null = null;
+  draft = { text: '', replaces: false }; // for the text field: a new object where it changes from outside
+  readonly attached: Attachments;
+  readonly conversation: Conversation;
+  readonly gateway: Gateway;
+  #turns = new Set<Turn>();
+  #life = new AbortController(); // aborted when another conversation is shown
+  #tabs: BroadcastChannel | null;
+  #taking = false; // a message waits for its files
+  #listener: Listener = () => {};
+  #searching: ReturnType<typeof setTimeout> | undefined;
+  focus: () => void = () => {};
+  answered: (answer: Answer | undefined) => void = () => {};
+  loaded: () => void = () => {}; // messages can be sent now
+
+  constructor(base: string, place: string, login: boolean) {
+    this.gateway = new Gateway(base, login);
+    this.conversation = new Conversation(this.gateway, place);
+    this.attached = new Attachments({ upload: (...file) => this.conversation.upload(...file), drop: (key) => this.conversation.drop(key) }, (text) => this.tell(text), () => this.#listener(true), () => this.focus());
+    this.#tabs = 'BroadcastChannel' in window ? new BroadcastChannel(place) : null;
+    this.#tabs?.addEventListener('message', ({ data }) => {
+      if (data.id === this.conversation.id && this.#turns.size === 0) this.#sync();
+    });
+  }
+
+  // start shows the conversation, and calls changed after each change.
+  start(changed: Listener): void {
+    this.#listener = changed;
+    window.addEventListener('parley-identify', this.#identified);
+    this.#enter(this.gateway.signedOut());
+  }
+
+  destroy(): void {
+    window.removeEventListener('parley-identify', this.#identified);
+    this.#tabs?.close();
+    this.#life.abort();
+  }
+
+  get signal(): AbortSignal {
+    return this.#life.signal;
+  }
+
+  get last(): Question | undefined {
+    return this.state.items.findLast((item): item is Question => item.kind === 'question');
+  }
+
+  tell(text: string, until?: number): void {
+    this.#do({ type: 'notice', notice: { text, until } });
+  }
+
+  // submit sends the written text with the attached files.
+  async submit(written: string): Promise<boolean> {
+    if (this.#taking) return false;
+    this.#taking = true;
+    const taken = await this.attached.take();
+    this.#taking = false;
+    if (!taken) return false;
+    const [files, refused] = taken;
+    if (this.editing && written.trim()) return this.#resend(this.editing, written.trim());
+    const text = written.trim() || silent(files);
+    if (!text || !this.send(text, files)) {
+      this.attached.restore([...files, ...refused]);
+      return false;
+    }
+    if (refused.length > 0) this.tell(t('Sent without {names}.', { names: refused.map(({ name }) => name).join(', ') }));
+    return true;
+  }
+
+  // send shows a message and requests its answer. It does nothing until the history is loaded.
+  send(text: string, files: Attached[] = []): boolean {
+    if (!this.state.ready) return false;
+    this.tell('');
+    if (files.length === 0 && this.#chosen(text)) return true;
+    const key = newKey();
+    const question: Question = { kind: 'question', key, text, at: Date.now(), files: files.map(({ name, preview, stored }) => ({ ...stored!, name, preview })) };
+    this.#do({ type: 'ask', question, key: `${key}/answer`, asked: text });
+    this.#ask(files.length > 0 ? { text, files: files.map(({ key: file }) => file) } : { text }, key, { files });
+    this.focus();
+    return true;
+  }
+
+  // choose answers a question of an answer in progress: the message is shown above the answer, like after a reload. pressed is false if
+  // the option was typed.
+  choose(answer: Answer, option: number, pressed = true): boolean {
+    const { offer } = answer;
+    if (!offer || offer.off) return false;
+    const text = offer.options[option]!;
+    if (!offer.live) {
+      if (!this.send(text)) return false;
+      this.#do({ type: 'offer', key: answer.key, offer: null });
+      return true;
+    }
+    const key = newKey();
+    this.#do({ type: 'offer', key: answer.key, offer: { ...offer, off: true } }); // until the result is known
+    this.tell('');
+    this.#do({ type: 'ask', question: { kind: 'question', key, text, files: [], at: Date.now() }, key: `${key}/answer`, asked: text, before: answer.key, hidden: true });
+    this.#ask({ text, choice: pressed ? { id: offer.id, option } : undefined }, key, { asker: [...this.#turns].find((turn) => turn.key === answer.key) });
+    this.focus();
+    return true;
+  }
+
+  // chosen reports whether a text selects an option of an answer in progress, by the gateway's rules.
+  #chosen(text: string): boolean {
+    for (const answer of this.state.items.toReversed()) {
+      if (answer.kind !== 'answer' || !answer.offer?.live) continue;
+      const option = named(answer.offer.options, text);
+      if (option >= 0) return this.choose(answer, option, false);
+    }
+    return false;
+  }
+
+  // retry asks again with the text of a failed answer's question.
+  retry(answer: Answer): void {
+    if (answer.asked) this.send(answer.asked);
+  }
+
+  edit(question: Question | null): void {
+    this.editing = question;
+    this.draft = { text: question?.text ?? '', replaces: true };
+    this.#listener(true);
+    this.focus();
+  }
+
+  // regenerate answers the last message again.
+  regenerate(): void {
+    const { last } = this;
+    if (last) this.#resend(last, '');
+  }
+
+  // resend answers the last message again, with another text unless it is empty.
+  async #resend(question: Question, text: string): Promise<boolean> {
+    if (this.#turns.size > 0) return false;
+    this.editing = null;
+    const { signal } = this;
+    const found = question.id ?? (await this.conversation.messages(signal, () => {}).catch((): Message[] => [])).find(({ clientMessageId }) => clientMessageId === question.key)?.id;
+    if (signal.aborted || !found) return false;
+    this.tell('');
+    const key = `${newKey()}/again`;
+    this.#do({ type: 'again', key: question.key, text: text || question.text });
+    this.#do({ type: 'ask', question: null, key: `${key}/answer`, asked: text || question.text });
+    this.#ask({ text, again: found }, key, {});
+    return true;
+  }
+
+  async rate(answer: Answer, rating: Rating): Promise<void> {
+    const { id } = this.conversation;
+    if (!id || !answer.id) return;
+    const before = answer.rating;
+    this.#do({ type: 'rate', id: answer.id, rating });
+    await this.gateway.rate(id, answer.id, rating).catch((error: Error) => {
+      this.#do({ type: 'rate', id: answer.id!, rating: before });
+      this.tell(error.message);
+    });
+  }
+
+  // stop ends the answers in progress.
+  stop(): void {
+    for (const turn of this.#turns) if (turn.cut) turn.end(); // the gateway may not have received it
+    this.conversation.stop().catch((error: Error) => this.tell(error.message));
+    this.focus();
+  }
+
+  // enter shows another conversation; null a new one. Answers in progress continue.
+  enter(id: string | null): void {
+    this.chats = null;
+    this.#clear();
+    this.conversation.enter(id);
+    this.attached.again();
+    this.#restore();
+    this.focus();
+  }
+
+  // list opens the list of past chats, or searches it.
+  list(query = ''): void {
+    this.chats = { undo: null, error: '', ...this.chats, list: this.chats?.list ?? null, query };
+    this.#listener(true);
+    clearTimeout(this.#searching);
+    this.#searching = setTimeout(() => this.#load(query), query ? 250 : 0);
+  }
+
+  async #load(query: string): Promise<void> {
+    const list = await this.gateway.chats(query, this.signal).catch((error: Error) => error);
+    if (this.chats?.query !== query) return;
+    this.chats = Array.isArray(list) ? { ...this.chats, list, error: '' } : { ...this.chats, error: list.message };
+    this.#listener(true);
+  }
+
+  closeList(): void {
+    this.chats = null;
+    this.#listener(true);
+    this.focus();
+  }
+
+  async rename(chat: Chat, title: string): Promise<void> {
+    if (title.trim() && title !== chat.title) await this.#manage(() => this.gateway.rename(chat.id, title.trim()));
+  }
+
+  async remove(chat: Chat): Promise<void> {
+    await this.#manage(() => this.gateway.remove(chat.id), chat);
+    if (chat.id !== this.conversation.id) return;
+    this.#clear();
+    this.conversation.enter(null);
+    this.#restore();
+  }
+
+  async undo(chat: Chat): Promise<void> {
+    await this.#manage(() => this.gateway.undo(chat.id));
+  }
+
+  async #manage(change: () => Promise<void>, undo: Chat | null = null): Promise<void> {
+    const error = await change().then(() => '', (refusal: Error) => refusal.message);
+    if (!this.chats) return;
+    this.chats = { ...this.chats, undo: error ? null : undo, error };
+    await this.#load(this.chats.query);
+  }
+
+  // asker is the turn that the message answers by a choice, if any: then an answer is shown only if the choice produces one.
+  async #ask(message: Ask, key: string, { asker, rejoins, files = [] }: { asker?: Turn | undefined; rejoins?: boolean; files?: Attached[] }): Promise<void> {
+    const leaving = new AbortController();
+    const life = this.#life.signal;
+    const turn: Turn = { key: `${key}/answer`, asker, cut: false, end: () => {
+      leaving.abort();
+      this.#do({ type: 'stopped', key: turn.key });
+    } };
+    this.#turns.add(turn);
+    this.#do({ type: 'busy', busy: this.#turns.size });
+    try {
+      await this.conversation.ask({
+        rejoins,
+        signal: AbortSignal.any([leaving.signal, life]),
+        frame: (frame) => this.#frame(turn, frame),
+        waiting: (tries) => {
+          turn.cut = true;
+          this.#do({ type: 'status', key: turn.key, text: reconnecting(tries) });
+        },
+        lost: () => {
+          this.#do({ type: 'drop', keys: [turn.key] });
+          if (message.again) queueMicrotask(() => this.#sync());
+        },
+      }, { ...message, ...name() }, key);
+      if (files.length > 0) this.#learnUnread(key, life);
+    } catch (refusal) {
+      if (!life.aborted) this.#refused(refusal as Refusal, message, key, files, turn, rejoins);
+    }
+    if (life.aborted) return;
+    this.#turns.delete(turn);
+    for (const other of this.#turns) if (other.asker === turn) this.#do({ type: 'reveal', key: other.key });
+    this.#do({ type: 'busy', busy: this.#turns.size });
+    this.#tabs?.postMessage({ id: this.conversation.id });
+  }
+
+  #frame(turn: Turn, frame: Frame): void {
+    if (frame.type === 'status' && frame.kind === 'thinking' && !turn.asker) this.#tabs?.postMessage({ id: this.conversation.id });
+    turn.cut = false;
+    if (turn.asker && saysMore(frame)) this.#do({ type: 'reveal', key: turn.key });
+    this.#do({ type: 'frame', key: turn.key, frame });
+    if (frame.type !== 'done') return;
+    this.answered(this.state.items.find((item): item is Answer => item.kind === 'answer' && item.key === turn.key));
+  }
+
+  // learnUnread shows which files of an answered question could not be read. Where that fails, a reload shows it.
+  async #learnUnread(key: string, life: AbortSignal): Promise<void> {
+    const messages = await this.conversation.messages(life, () => {}).catch((): Message[] => []);
+    this.#do({ type: 'unread', key, files: messages.find(({ clientMessageId }) => clientMessageId === key)?.files ?? [] });
+  }
+
+  #refused(refusal: Refusal, message: Ask, key: string, files: Attached[], turn: Turn, rejoins?: boolean): void {
+    this.#do({ type: 'drop', keys: [turn.key] });
+    const asker = this.state.items.find(({ key: other }) => other === turn.asker?.key);
+    if (asker?.kind === 'answer' && asker.offer) this.#do({ type: 'offer', key: asker.key, offer: { ...asker.offer, off: false } });
+    if (message.again) this.#sync();
+    if (message.again || (rejoins && refusal.status !== 404)) return this.tell(refusal.message); // the message was sent, so the question stays
+    this.#do({ type: 'drop', keys: [key] });
+    if (files.length > 0 && refusal.status !== 404) this.attached.restore(files);
+    if (!message.choice) this.draft = { text: message.text, replaces: false };
+    if (refusal.status === 404) {
+      this.conversation.enter(null);
+      this.attached.again(files);
+      this.#do({ type: 'history', messages: [] });
+      this.tell(t('This conversation is gone. Send again to start a new one.'));
+    } else this.tell(refusal.message, refusal.status === 429 && refusal.wait ? Date.now() + refusal.wait : undefined);
+  }
+
+  #identified = (event: globalThis.Event) => {
+    this.#clear();
+    this.#enter(this.gateway.signedOut() || Boolean((event as CustomEvent).detail));
+  };
+
+  // enter shows the conversation of who uses the browser now. After a sign-in, the conversations of before are offered to the account;
+  // after a sign-out, and if the account does not want them, it is a new one.
+  async #enter(out: boolean): Promise<void> {
+    const { signal } = this.#life = new AbortController();
+    const offered = await this.gateway.offered();
+    if (signal.aborted) return;
+    const keeps = offered.length > 0 && window.confirm(t('Keep your earlier conversations in your account?'));
+    if (keeps) await this.gateway.adopt(offered).catch((error: Error) => this.tell(error.message));
+    if (out || (offered.length > 0 && !keeps)) this.conversation.enter(null);
+    if (!signal.aborted) this.#restore();
+  }
+
+  // restore shows the history, and follows an answer in progress.
+  async #restore(): Promise<void> {
+    const { signal } = this.#life = new AbortController();
+    try {
+      const messages = await this.conversation.messages(signal, (tries) => this.tell(reconnecting(tries)));
+      if (signal.aborted) return;
+      this.tell('');
+      this.#recall(messages);
+    } catch (refusal) {
+      if (!signal.aborted) this.tell((refusal as Refusal).message);
+    }
+  }
+
+  // sync shows what another tab has sent.
+  async #sync(): Promise<void> {
+    const { signal } = this;
+    const messages = await this.conversation.messages(signal, () => {}).catch(() => null);
+    if (messages && !signal.aborted && this.#turns.size === 0) this.#recall(messages);
+  }
+
+  #recall(messages: Message[]): void {
+    this.#do({ type: 'history', messages });
+    const shown = messages.filter(({ waiting }) => !waiting);
+    const answers = new Set<string>();
+    let open: Message | null = null;
+    for (const message of shown) { // a choice for an answer in progress is none of its own
+      const { id, role, clientMessageId, replyToMessageId } = message;
+      if (role !== 'user') {
+        answers.add(id);
+        open = null;
+      } else if (clientMessageId && (!replyToMessageId || answers.has(replyToMessageId))) open = message;
+    }
+    if (open) this.#rejoin(open);
+    this.loaded();
+  }
+
+  #rejoin(open: Message): void {
+    const key = open.clientMessageId!;
+    this.#do({ type: 'ask', question: null, key: `${key}/answer`, asked: open.text });
+    this.#ask({ text: open.text }, key, { rejoins: true });
+  }
+
+  #clear(): void {
+    this.#life.abort();
+    this.#turns.clear();
+    this.editing = null;
+    this.#do({ type: 'clear' });
+    this.#do({ type: 'busy', busy: 0 });
+  }
+
+  #do(event: Event): void {
+    this.state = reduce(this.state, event);
+    this.#listener(event.type !== 'frame' || event.frame.type === 'done');
+  }
+}
+
+// name is the visitor's name, according to the page.
+function name(): { name?: string } {
+  const { parley } = window as { parley?: { name?: string } };
+  return parley?.name ? { name: parley.name } : {};
+}
+
+// silent is the question of a message with only files.
+function silent(files: Attached[]): string {
+  if (files.length === 0) return '';
+  return files.every(({ preview }) => preview) ? wordless : wordlessFiles;
+}
+
+// named returns the index of the option whose label or number is text, or -1.
+export function named(options: string[], text: string): number {
+  const plain = (words: string) => words.trim().toLowerCase();
+  const same = options.findIndex((option) => plain(option) === plain(text));
+  if (same >= 0) return same;
+  const number = Number(/^\s*(\d{1,2})[.)]*\s*$/.exec(text)?.[1]);
+  return number >= 1 && number <= options.length ? number - 1 : -1;
+}
+
+// saysMore reports whether a frame belongs to a new answer, and not to a choice whose answer is already in progress.
+const saysMore = (frame: Frame) => frame.type === 'token' || frame.type === 'tool' || (frame.type === 'status' && frame.kind === 'running_action') ||
+  (frame.type === 'done' && Boolean(frame.fullText || frame.noResponseReason !== 'ignored'));
+
+const reconnecting = (tries: number) => (tries < 3 ? t('Reconnecting…') : t('The gateway can’t be reached. Trying again…'));

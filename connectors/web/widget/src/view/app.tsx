@@ -1,0 +1,221 @@
+// The whole chat.
+
+import { Fragment } from 'preact';
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { above, color, readable } from '../contrast';
+import type { Controller } from '../controller';
+import { audible, chime, setAudible } from '../sound';
+import type { Answer } from '../state';
+import { direction, t } from '../strings';
+import { ChatList } from './chats';
+import { Composer } from './composer';
+import { saveAs } from './files';
+import { Answered, Asked } from './messages';
+import { Announcer, Avatar, Button, day, Drawing } from './parts';
+
+const near = 48; // maximum distance in pixels that counts as scrolled to the end
+
+export interface Options {
+  agent: string; suggestions: string[]; accept: string; greeting?: string | undefined; avatar?: string | undefined; privacy?: string | undefined; page?: boolean; close?: (() => void) | undefined;
+}
+
+export function App({ controller, options }: { controller: Controller; options: Options }) {
+  useChanges(controller);
+  const chat = useRef<HTMLDivElement>(null);
+  const [image, setImage] = useState<{ src: string; name: string } | null>(null);
+  const view = useCallback((src: string, name: string) => setImage({ src, name }), []);
+  useAccent(chat);
+  useDrops(chat, controller);
+  const { agent, close } = options;
+  const { state, chats } = controller;
+  const Frame = options.page ? 'main' : 'section';
+  const current = state.items.findLast((item): item is Answer => item.kind === 'answer');
+  return (
+    <Frame class="chat" ref={chat} dir={direction()} aria-label={t('Chat with {agent}', { agent })} part="chat">
+      <Head controller={controller} options={options} />
+      {chats ? <ChatList controller={controller} /> : null}
+      <div class="middle" hidden={Boolean(chats)}><Log controller={controller} options={options} view={view} /></div>
+      <div hidden={Boolean(chats)}><Composer controller={controller} agent={agent} accept={options.accept} busy={state.busy > 0} privacy={options.privacy} close={close} /></div>
+      {current && <Announcer key={current.key} text={current.text} live={current.live} />}
+      {image && <Viewer {...image} close={() => setImage(null)} />}
+    </Frame>
+  );
+}
+
+// useChanges draws the chat again after changes: the text of answers at most once per frame.
+function useChanges(controller: Controller): void {
+  const [, draw] = useState(0);
+  useLayoutEffect(() => {
+    let waiting = 0;
+    const now = () => {
+      waiting = 0;
+      draw((n) => n + 1);
+    };
+    controller.start((urgent) => {
+      if (urgent || document.hidden) now();
+      else waiting ||= requestAnimationFrame(now);
+    });
+    return () => {
+      cancelAnimationFrame(waiting);
+      controller.destroy();
+    };
+  }, []);
+}
+
+function Head({ controller, options: { agent, avatar, close } }: { controller: Controller; options: Options }) {
+  const [open, setOpen] = useState(false);
+  const [sound, setSound] = useState(audible);
+  const menu = useRef<HTMLDivElement>(null);
+  const { chats, conversation } = controller;
+  const download = async () => {
+    setOpen(false);
+    const { id } = conversation;
+    if (id) await controller.gateway.transcript(id).then((blob) => saveAs(blob, `${agent}.md`), (error: Error) => controller.tell(error.message));
+  };
+  const key = (event: KeyboardEvent) => {
+    if (event.key !== 'Escape' || !open) return;
+    event.stopPropagation();
+    setOpen(false);
+    menu.current!.querySelector('button')!.focus();
+  };
+  const noisy = () => {
+    setAudible(!sound);
+    if (!sound) chime();
+    setSound(!sound);
+  };
+  return (
+    <header class="head" part="header">
+      {chats ? <Button icon="back" class="flip" label={t('Back to the chat')} onClick={() => controller.closeList()} /> : <Button icon="list" class="flip" label={t('Past chats')} onClick={() => controller.list()} />}
+      <Avatar name={agent} src={avatar} />
+      <h1>{chats ? t('Your chats') : agent}</h1>
+      <Button icon="plus" label={t('New chat')} onClick={() => controller.enter(null)} />
+      <div class="more" ref={menu} onKeyDown={key} onFocusOut={(event) => { if (!menu.current!.contains(event.relatedTarget as Node | null)) setOpen(false); }}>
+        <Button icon="more" label={t('More')} expanded={open} onClick={() => setOpen(!open)} />
+        <div class="menu" hidden={!open}>
+          <button type="button" onClick={download} disabled={controller.state.items.length === 0}><Drawing name="save" />{t('Download the transcript')}</button>
+          <button type="button" aria-pressed={sound} onClick={noisy}><Drawing name={sound ? 'sound' : 'mute'} />{sound ? t('Sound is on') : t('Sound is off')}</button>
+        </div>
+      </div>
+      {close && <Button icon="close" label={t('Close the chat')} onClick={close} />}
+    </header>
+  );
+}
+
+function Log({ controller, options, view }: { controller: Controller; options: Options; view: (src: string, name: string) => void }) {
+  const { items, ready, busy } = controller.state;
+  const { agent, suggestions, greeting, avatar } = options;
+  const scroller = useRef<HTMLDivElement>(null);
+  const log = useRef<HTMLDivElement>(null);
+  const asked = items.filter(({ kind }) => kind === 'question').length;
+  const [stuck, toEnd] = useFollowing(scroller, log, `${ready} ${asked}`);
+  const shown = items.filter((item) => item.kind === 'question' || !item.hidden);
+  const last = controller.last?.key;
+  const lastAnswer = shown.at(-1);
+  return (
+    <>
+      <div class="scroller" ref={scroller} tabIndex={shown.length > 0 ? 0 : undefined}>
+        <section class="empty" hidden={!ready || items.length > 0}>
+          <Avatar name={agent} src={avatar} />
+          <h2>{greeting || t('Hello, I’m {agent}.', { agent })}</h2>
+          <p>{t('What can I do for you?')}</p>
+          <div class="chips">{suggestions.map((text) => <button key={text} type="button" class="chip" dir="auto" onClick={() => controller.send(text)}>{text}</button>)}</div>
+        </section>
+        <div class="log" role="log" aria-live="off" aria-label={t('Conversation with {agent}', { agent })} ref={log}>
+          {shown.map((item, i) => {
+            const before = shown[i - 1];
+            const fresh = item.kind === 'question' && item.at > 0 && day(item.at) !== day(before?.at || item.at);
+            return (
+              <Fragment key={item.key}>
+                {fresh && <p class="day">{day(item.at)}</p>}
+                {item.kind === 'question'
+                  ? <Asked controller={controller} question={item} last={item.key === last} busy={item.key === last && busy > 0} view={view} />
+                  : <Answered controller={controller} answer={item} agent={agent} last={item === lastAnswer} busy={item === lastAnswer && busy > 0} view={view} />}
+              </Fragment>
+            );
+          })}
+        </div>
+      </div>
+      <Button icon="down" class="latest" label={t('Go to the newest message')} hidden={stuck} onClick={toEnd} />
+    </>
+  );
+}
+
+// useFollowing keeps the end of the log in sight while the reader is there. It goes to the end when key changes.
+function useFollowing(scroller: { current: HTMLDivElement | null }, log: { current: HTMLDivElement | null }, key: string): [boolean, () => void] {
+  const [stuck, setStuck] = useState(true);
+  const at = useRef({ stuck: true, top: 0 });
+  const stick = (now: boolean) => {
+    at.current.stuck = now;
+    setStuck(now);
+  };
+  const scrolled = () => {
+    const { scrollHeight, scrollTop, clientHeight } = scroller.current!;
+    if (scrollHeight - scrollTop - clientHeight < near) stick(true);
+    else if (scrollTop < at.current.top) stick(false); // content that only grows is followed
+    at.current.top = scrollTop;
+  };
+  const follow = () => {
+    if (at.current.stuck) scroller.current!.scrollTop = scroller.current!.scrollHeight;
+    else scrolled();
+  };
+  const toEnd = () => {
+    stick(true);
+    follow();
+  };
+  useEffect(() => {
+    const sizes = new ResizeObserver(follow);
+    sizes.observe(log.current!);
+    sizes.observe(scroller.current!);
+    scroller.current!.addEventListener('scroll', scrolled, { passive: true });
+    return () => sizes.disconnect();
+  }, []);
+  useLayoutEffect(toEnd, [key]);
+  return [stuck, toEnd];
+}
+
+// useAccent sets the colors of text on and in the accent.
+function useAccent(chat: { current: HTMLElement | null }): void {
+  useLayoutEffect(() => {
+    const set = () => {
+      const node = chat.current!;
+      const look = getComputedStyle(node);
+      const accent = color(look.getPropertyValue('outline-color'));
+      node.style.setProperty('--on-accent', above(accent));
+      node.style.setProperty('--link', readable(accent, color(look.backgroundColor)));
+    };
+    set();
+    const dark = matchMedia('(prefers-color-scheme: dark)');
+    dark.addEventListener('change', set);
+    return () => dark.removeEventListener('change', set);
+  }, []);
+}
+
+// useDrops accepts files that are dropped on the chat.
+function useDrops(chat: { current: HTMLElement | null }, controller: Controller): void {
+  useEffect(() => {
+    const node = chat.current!;
+    const over = (on: boolean) => (event: DragEvent) => {
+      if (![...event.dataTransfer!.types].includes('Files')) return;
+      event.preventDefault();
+      node.classList.toggle('dropping', on);
+    };
+    node.addEventListener('dragover', over(true));
+    node.addEventListener('dragleave', over(false));
+    node.addEventListener('drop', (event) => {
+      over(false)(event);
+      controller.attached.add(event.dataTransfer!.files);
+    });
+  }, []);
+}
+
+// Viewer shows one image over the whole window.
+function Viewer({ src, name, close }: { src: string; name: string; close: () => void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current!.showModal(), []);
+  return (
+    <dialog class="viewer" ref={dialog} aria-label={name} onClose={close} onClick={() => dialog.current!.close()} onKeyDown={(event) => event.key === 'Escape' && event.stopPropagation()}>
+      <img src={src} alt={name} />
+      <Button icon="close" label={t('Close')} onClick={() => dialog.current!.close()} />
+    </dialog>
+  );
+}

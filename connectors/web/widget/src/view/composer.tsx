@@ -1,0 +1,97 @@
+// Where visitors write.
+
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { Attached } from '../attachments';
+import type { Controller } from '../controller';
+import type { Notice } from '../state';
+import { t } from '../strings';
+import { Button, Drawing } from './parts';
+
+const phone = () => matchMedia('(pointer: coarse)').matches && !matchMedia('(any-pointer: fine)').matches;
+
+interface Props { controller: Controller; agent: string; accept: string; busy: boolean; privacy?: string | undefined; close: (() => void) | undefined }
+
+export function Composer({ controller, agent, accept, busy, privacy, close }: Props) {
+  const input = useRef<HTMLTextAreaElement>(null);
+  const picker = useRef<HTMLInputElement>(null);
+  const fit = () => {
+    input.current!.style.height = 'auto';
+    input.current!.style.height = `${input.current!.scrollHeight}px`;
+  };
+  const { draft, editing, attached } = controller;
+  useLayoutEffect(() => { controller.focus = () => input.current?.focus({ preventScroll: true }); }, []);
+  useLayoutEffect(() => {
+    if (!draft.text && !draft.replaces) return;
+    input.current!.value = draft.replaces ? draft.text : [draft.text, input.current!.value].filter(Boolean).join('\n');
+    fit();
+  }, [draft]);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    const text = input.current!.value;
+    const sent = controller.submit(text);
+    if (!await sent || input.current!.value !== text) return;
+    input.current!.value = '';
+    fit();
+  };
+  const key = (event: KeyboardEvent) => {
+    const { value } = input.current!;
+    if (event.isComposing || event.keyCode === 229) return; // an input method uses the keys itself
+    if (event.key === 'Enter' && !event.shiftKey && (!phone() || event.ctrlKey || event.metaKey)) submit(event);
+    else if (event.key === 'ArrowUp' && value === '' && controller.last) controller.edit(null), recall();
+    else if (event.key === 'Escape' && (editing || busy || !close)) {
+      event.stopPropagation();
+      if (editing) controller.edit(null);
+      else if (busy) controller.stop();
+    } else return;
+    event.preventDefault();
+  };
+  const recall = () => {
+    input.current!.value = controller.last!.text;
+    fit();
+  };
+  return (
+    <form class="composer" onSubmit={submit} part="composer">
+      <Notices notice={controller.state.notice} />
+      {editing && <p class="editing">{t('Editing your last message')} <button type="button" class="link" onClick={() => controller.edit(null)}>{t('Cancel')}</button></p>}
+      <div class="attachments">
+        <ul class="attached" aria-label={t('Files to send')} hidden={attached.items.length === 0}>
+          {attached.items.map((item) => <File key={item.key} item={item} remove={() => { attached.remove(item); controller.focus(); }} />)}
+        </ul>
+        <input type="file" multiple hidden accept={accept} ref={picker} onChange={() => { attached.add(picker.current!.files!); picker.current!.value = ''; }} />
+      </div>
+      <div class="box">
+        <Button icon="clip" label={t('Attach files')} onClick={() => picker.current!.click()} />
+        <textarea rows={1} dir="auto" maxLength={32000} placeholder={t('Message {agent}', { agent })} aria-label={t('Message {agent}', { agent })} enterkeyhint={phone() ? 'enter' : 'send'}
+          ref={input} onKeyDown={key} onInput={fit} onPaste={(event) => attached.paste(event)} />
+        <Button icon="stop" class="stop" label={t('Stop the answer')} hidden={!busy} onClick={() => controller.stop()} />
+        <Button icon="send" class="send" type="submit" label={t('Send')} />
+      </div>
+      {privacy && <p class="privacy">{privacy}</p>}
+    </form>
+  );
+}
+
+function Notices({ notice: { text, until } }: { notice: Notice }) {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    if (!until) return undefined;
+    setNow(Date.now());
+    const timer = setInterval(() => setNow(Date.now()), 1000);
+    return () => clearInterval(timer);
+  }, [until]);
+  const seconds = until ? Math.ceil((until - now) / 1000) : 0;
+  return <p class="notice" role="status">{until ? (seconds > 0 ? `${text} (${t('{n} s', { n: seconds })})` : '') : text}</p>;
+}
+
+function File({ item, remove }: { item: Attached; remove: () => void }) {
+  const [broken, setBroken] = useState(false);
+  const { name, preview, sending, progress, why } = item;
+  return (
+    <li class={why ? 'failed' : undefined}>
+      {preview && !broken ? <img src={preview} alt={name} onError={() => setBroken(true)} /> : <span class="name" dir="auto" title={name}><Drawing name="file" />{name}</span>}
+      <progress max={1} value={progress} hidden={!sending} aria-label={t('Sending {name}', { name })} />
+      <span class="why" role="alert">{why}</span>
+      <Button icon="close" label={t('Remove {name}', { name })} onClick={remove} />
+    </li>
+  );
+}

@@ -1,0 +1,274 @@
+// Puts the chat on any page:
+//
+//   <script src="https://gateway.example/widget.js" data-agent="Parley"></script>
+//
+// docs/embed.md lists the attributes. It is one small file; the chat itself is loaded when a visitor opens it.
+
+import type { Mounted, Mount } from './chat';
+import { draw } from './icons';
+import styles from './widget.css';
+import { direction, speak, type Strings, t } from './strings';
+
+// Configured is what the gateway adds to this file.
+interface Configured { agent: string; suggestions: string[]; accept: string; strings?: Record<string, string> }
+
+declare const PARLEY: Configured;
+declare const CHAT: string; // the file of the chat
+
+interface Parley {
+  name?: string | undefined; token?: unknown; places: Set<string>;
+  identify(who?: { name?: string; token?: unknown }): void;
+  open(): void; close(): void; toggle(): void; send(text: string): void; destroy(): void;
+  on(event: string, hear: (detail: unknown) => void): () => void;
+}
+
+const script = document.currentScript as HTMLScriptElement | null ?? [...document.querySelectorAll<HTMLScriptElement>('script[src*="/widget.js"]')].find((one) => !one.dataset.parley);
+const base = new URL('.', script?.src ?? location.href).href;
+const settings = ['agent', 'theme', 'position', 'accent', 'greeting', 'avatar', 'privacy', 'contact', 'locale', 'suggestions'];
+
+class Chat extends HTMLElement {
+  base = base;
+  #root = this.attachShadow({ mode: 'open' });
+  #launcher = document.createElement('button');
+  #panel = document.createElement('div');
+  #chat: Promise<Mounted | null> | null = null;
+  #mounted: Mounted | null = null;
+  #place = '';
+  #unread = 0;
+
+  connectedCallback() {
+    if (this.#place) return; // it was moved
+    this.#place = take(`parley:${this.base}`);
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(styles);
+    this.#root.adoptedStyleSheets = [sheet];
+    const { accent, agent = PARLEY.agent, strings } = { ...PARLEY, ...this.#settings() } as Configured & Record<string, string>;
+    speak(this.#locale(), (strings ?? {}) as unknown as Strings);
+    if (accent) this.style.setProperty('--parley-accent', accent);
+    const frame = document.createElement('div');
+    this.#panel.className = 'panel';
+    if (this.#inline) {
+      frame.className = 'inline';
+      frame.append(this.#panel);
+    } else {
+      frame.className = `bubble ${this.getAttribute('position') ?? ''}`;
+      frame.dir = direction();
+      this.#panel.hidden = true;
+      this.#panel.setAttribute('role', 'dialog');
+      this.#panel.setAttribute('aria-label', t('Chat with {agent}', { agent }));
+      this.#panel.addEventListener('keydown', (event) => { if (event.key === 'Escape' && !event.isComposing) this.close(); });
+      this.#launcher.className = 'launcher';
+      this.#launcher.part.add('launcher');
+      this.#launcher.addEventListener('click', () => this.toggle());
+      frame.append(this.#panel, this.#launcher);
+    }
+    this.#root.append(frame);
+    this.#mark();
+    if (this.#inline || this.hasAttribute('open')) this.open();
+    else if (stored(this.#place)) requestIdleCallback?.(() => this.#load()) ?? this.#load(); // for its unread answers
+  }
+
+  disconnectedCallback() {
+    setTimeout(() => {
+      if (this.isConnected) return;
+      this.#mounted?.destroy();
+      this.#chat = this.#mounted = null;
+      this.#root.replaceChildren();
+      this.#panel.replaceChildren();
+      parley.places.delete(this.#place);
+      this.#place = '';
+    });
+  }
+
+  get #inline(): boolean {
+    return this.hasAttribute('inline') || this.hasAttribute('page');
+  }
+
+  get opened(): boolean {
+    return !this.#panel.hidden;
+  }
+
+  open() {
+    const before = this.opened;
+    this.#panel.hidden = false;
+    this.#unread = 0;
+    this.#seen();
+    this.#mark();
+    this.#load();
+    this.#mounted?.focus();
+    if (!before) this.#tell('open');
+  }
+
+  close() {
+    if (this.#inline || !this.opened) return;
+    this.#panel.hidden = true;
+    this.#seen();
+    this.#mark();
+    this.#launcher.focus();
+    this.#tell('close');
+  }
+
+  toggle() {
+    if (this.opened) this.close();
+    else this.open();
+  }
+
+  async send(text: string) {
+    this.open();
+    (await this.#load())?.send(text);
+  }
+
+  #load(): Promise<Mounted | null> {
+    return this.#chat ??= this.#fetch();
+  }
+
+  // fetch loads the chat, and says so while the gateway can't be reached.
+  async #fetch(): Promise<Mounted | null> {
+    for (let tries = 0; this.#place; tries++) {
+      try {
+        const { mount } = await import(`${this.base}${CHAT}${tries ? `?${tries}` : ''}`) as { mount(root: ShadowRoot, parent: HTMLElement, options: Mount): Mounted };
+        this.#panel.replaceChildren();
+        this.#mounted = mount(this.#root, this.#panel, this.#options());
+        this.#tell('ready');
+        return this.#mounted;
+      } catch (error) {
+        if (tries === 0) console.error(`Parley: the chat can't be loaded from ${this.base}: ${(error as Error).message}`);
+        this.#down();
+        await new Promise((resolve) => { setTimeout(resolve, Math.min(30_000, 1000 * 2 ** tries)); });
+      }
+    }
+    return null;
+  }
+
+  #down() {
+    const words = document.createElement('p');
+    words.className = 'down';
+    words.setAttribute('role', 'status');
+    words.append(`${t('The chat can’t be reached right now. Trying again…')} `);
+    const contact = this.getAttribute('contact');
+    if (contact && /^(https?:|mailto:|\/)/.test(contact)) words.append(Object.assign(document.createElement('a'), { href: contact, textContent: t('Contact us') }));
+    this.#panel.replaceChildren(words);
+  }
+
+  #options(): Mount {
+    const { suggestions, ...given } = this.#settings();
+    return {
+      ...PARLEY, ...given, ...(suggestions && { suggestions: suggestions.split('|') }),
+      base: this.base, place: this.#place, locale: this.#locale(), strings: (PARLEY.strings ?? {}) as Strings, page: this.hasAttribute('page') && window.top === window, // never in a frame
+      close: this.#inline ? undefined : () => this.close(), autofocus: !this.#inline ? this.opened : this.hasAttribute('autofocus'), seen: () => this.opened,
+      answered: (text) => {
+        if (this.opened) this.#seen();
+        else this.#unread++;
+        this.#mark();
+        this.#tell('answer', { text });
+      },
+      loaded: (answers) => {
+        const since = Number(stored(`${this.#place}/seen`) ?? Infinity);
+        if (!this.opened) this.#unread = answers.filter((at) => at > since).length;
+        this.#mark();
+      },
+    };
+  }
+
+  #settings(): Record<string, string> {
+    return Object.fromEntries(settings.flatMap((name) => (this.hasAttribute(name) ? [[name, this.getAttribute(name)!]] : [])));
+  }
+
+  #locale(): string {
+    return this.getAttribute('locale') || document.documentElement.lang || navigator.language;
+  }
+
+  #seen() {
+    try {
+      localStorage.setItem(`${this.#place}/seen`, `${Date.now()}`);
+    } catch { /* not allowed */ }
+  }
+
+  #mark() {
+    const title = t('Chat with {agent}', { agent: this.getAttribute('agent') ?? PARLEY.agent });
+    const label = this.opened ? t('Close the chat') : this.#unread ? t('{title}, {n} new', { title, n: this.#unread }) : title;
+    this.#launcher.setAttribute('aria-label', label);
+    this.#launcher.setAttribute('aria-expanded', `${this.opened}`);
+    this.#launcher.classList.toggle('unread', this.#unread > 0);
+    this.#launcher.dataset.unread = this.#unread > 9 ? '9+' : `${this.#unread}`;
+    this.#launcher.replaceChildren(draw(this.opened ? 'M6 9l6 6 6-6' : 'M5 5h14a1 1 0 0 1 1 1v9a1 1 0 0 1-1 1h-7l-5 4v-4H5a1 1 0 0 1-1-1V6a1 1 0 0 1 1-1z'));
+  }
+
+  #tell(name: string, detail: unknown = {}) {
+    this.dispatchEvent(new CustomEvent(`parley-${name}`, { bubbles: true, composed: true, detail }));
+  }
+}
+
+function stored(place: string): string | null {
+  try {
+    return localStorage.getItem(place);
+  } catch {
+    return null;
+  }
+}
+
+// take returns a storage key that no other chat on this page uses, so that each has its own conversation, also after a reload.
+function take(first: string): string {
+  let place = first;
+  for (let n = 2; parley.places.has(place); n++) place = `${first}#${n}`;
+  parley.places.add(place);
+  return place;
+}
+
+const chats = () => [...document.querySelectorAll<Chat>('parley-chat')];
+
+const fresh: Parley = {
+  places: new Set(),
+  identify({ name, token } = {}) {
+    const before = this.token;
+    this.name = name && `${name}`;
+    this.token = token;
+    if (!before !== !token) window.dispatchEvent(new CustomEvent('parley-identify', { detail: !token })); // signed in, or out
+  },
+  open: () => chats()[0]?.open(),
+  close: () => chats()[0]?.close(),
+  toggle: () => chats()[0]?.toggle(),
+  send: (text) => { chats()[0]?.send(text); },
+  destroy: () => chats().forEach((chat) => chat.remove()),
+  on(event, hear) {
+    const listen = (heard: Event) => hear((heard as CustomEvent).detail);
+    window.addEventListener(`parley-${event}`, listen);
+    return () => window.removeEventListener(`parley-${event}`, listen);
+  },
+};
+const host = window as unknown as { parley?: Parley };
+const parley = host.parley?.places ? host.parley : Object.assign(fresh, host.parley);
+host.parley = parley;
+if (!customElements.get('parley-chat')) customElements.define('parley-chat', Chat);
+
+// add puts the chat of a script tag on the page.
+function add({ dataset }: HTMLScriptElement) {
+  const { target, position = 'right' } = dataset;
+  let parent: Element | null = document.documentElement; // which stays when a site replaces its body
+  try {
+    if (target) parent = document.querySelector(target);
+  } catch {
+    parent = null; // no selector
+  }
+  if (!parent) {
+    console.error(`Parley: nothing on this page matches data-target="${target}", so there is no chat. Correct the selector in the script tag.`);
+    return;
+  }
+  if (!target && chats().some((chat) => !chat.hasAttribute('inline') && !chat.hasAttribute('page') && (chat.getAttribute('position') ?? 'right') === position)) {
+    console.warn('Parley: this page has the chat already. Remove one of the script tags, or give it a data-target.');
+    return;
+  }
+  const chat = document.createElement('parley-chat') as Chat;
+  chat.base = base;
+  for (const name of [...settings, 'open']) if (dataset[name] !== undefined) chat.setAttribute(name, dataset[name]!);
+  if (target) chat.setAttribute('inline', '');
+  parent.append(chat);
+}
+
+if (script && script.dataset.page === undefined && !script.dataset.parley) {
+  script.dataset.parley = 'here';
+  parley.name ??= script.dataset.name;
+  const ready = () => add(script);
+  if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', ready);
+  else ready();
+}

@@ -1,0 +1,69 @@
+// The state is a pure reduction of frames.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Events } from '../src/api';
+import { named } from '../src/controller';
+import type { Frame, Message } from '../src/frames';
+import { type Answer, nothing, reduce, type State } from '../src/state';
+import { contrast, above, readable } from '../src/contrast';
+
+const asked = (): State => reduce({ ...nothing, ready: true }, { type: 'ask', question: { kind: 'question', key: 'q', text: 'hi', files: [], at: 1 }, key: 'a', asked: 'hi' });
+const after = (...frames: Frame[]): Answer => frames.reduce((state, frame) => reduce(state, { type: 'frame', key: 'a', frame }), asked()).items[1] as Answer;
+const thinking: Frame = { type: 'status', kind: 'thinking' };
+
+test('text grows, is replaced, and ends', () => {
+  const answer = after(thinking, { type: 'token', text: 'one ' }, { type: 'token', fullText: 'two' }, { type: 'done', fullText: 'two', messageId: 'm' });
+  assert.deepEqual([answer.text, answer.live, answer.id, answer.status], ['two', false, 'm', '']);
+});
+
+test('calls of a lost stream go above the new text, and others stay', () => {
+  const call = (callId: string, at: number): Frame => ({ type: 'tool', callId, toolName: 'T', stage: 'start', at });
+  const answer = after(thinking, { type: 'token', text: 'before' }, call('1', 6), thinking, { type: 'token', fullText: 'another' });
+  assert.deepEqual(answer.calls.map(({ at }) => at), [0]);
+  const same = after(thinking, { type: 'token', text: 'before' }, call('1', 6), thinking, call('1', 6), { type: 'token', fullText: 'before and after' });
+  assert.deepEqual(same.calls.map(({ at }) => at), [6]);
+});
+
+test('an end closes calls and says why', () => {
+  const answer = after({ type: 'tool', callId: '1', toolName: 'T', stage: 'running', files: [{ type: 'text/plain', size: 1, url: 'x' }] }, { type: 'done', noResponseReason: 'superseded' });
+  assert.deepEqual([answer.calls[0]!.state, answer.calls[0]!.files.length, answer.note], ['not finished', 0, 'Your newer message is being answered instead.']);
+  assert.equal(after({ type: 'done', fullText: 'half\n\n_(Stopped.)_', interrupted: true }).note, 'Stopped.');
+  assert.equal(after({ type: 'done', noResponseReason: 'limited', reason: 'Tomorrow again.' }).note, 'Tomorrow again.');
+});
+
+test('events change nothing that they are not about, and never the state itself', () => {
+  const frozen = Object.freeze({ ...asked(), items: Object.freeze(asked().items) as unknown as State['items'] });
+  const next = reduce(frozen, { type: 'frame', key: 'a', frame: { type: 'token', text: 'x' } });
+  assert.equal(next.items[0], frozen.items[0]);
+  assert.notEqual(next.items[1], frozen.items[1]);
+});
+
+test('a history keeps the keys of what is shown, and shared answers once', () => {
+  const message = (id: string, role: 'user' | 'assistant', more: Partial<Message> = {}): Message => ({ id, role, text: id, timestamp: 1, ...more });
+  const live = reduce(asked(), { type: 'frame', key: 'a', frame: { type: 'done', fullText: 'yes', messageId: 'm' } });
+  const state = reduce(live, { type: 'history', messages: [message('1', 'user', { clientMessageId: 'q' }), message('m', 'assistant'), message('2', 'user'), message('m', 'assistant'), message('w', 'assistant', { waiting: true })] });
+  assert.deepEqual(state.items.map(({ key }) => key), ['q', '2', 'a']);
+});
+
+test('options are chosen by their words or numbers', () => {
+  assert.deepEqual(['2.', ' hot ', '1', '9', ''].map((text) => named(['Hot', '1', 'Cold'], text)), [1, 0, 1, -1, -1]);
+});
+
+test('events of a stream are found in any pieces', () => {
+  const events = new Events();
+  assert.deepEqual([...': alive\n\nid: 1\ndata: {"a"\ndata: :1}\r\n\r\ndata:x\n\n'].flatMap((c) => events.push(c)), ['{"a"\n:1}', 'x']);
+});
+
+test('any accent can be read', () => {
+  const grounds = [[253, 252, 250], [23, 22, 21]] as [number, number, number][];
+  for (let i = 0; i < 512; i++) {
+    const accent: [number, number, number] = [(i & 7) * 36, (i >> 3 & 7) * 36, (i >> 6) * 36];
+    const on = above(accent) === '#fff' ? 255 : 20;
+    assert.ok(contrast(accent, [on, on, on]) >= 4.2, `${accent} on`);
+    for (const ground of grounds) {
+      const found = readable(accent, ground).match(/\d+/g)!.map(Number) as [number, number, number];
+      assert.ok(contrast(found, ground) >= 4.5, `${accent} in ${ground}`);
+    }
+  }
+});

@@ -1,0 +1,178 @@
+// Command widget bundles the page's scripts. It runs in connectors/web/widget, after npm ci there:
+//
+//	go run -modfile=tools/go.mod ... (see go generate in connectors/web)
+//
+// With -tests it bundles the unit tests into that folder instead, for node --test.
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/andybalholm/brotli"
+	"github.com/evanw/esbuild/pkg/api"
+)
+
+func main() {
+	source := flag.String("source", ".", "the folder with src and node_modules")
+	out := flag.String("out", "dist", "the folder for the bundle, which is emptied")
+	tests := flag.String("tests", "", "bundle the unit tests into this folder instead")
+	flag.Parse()
+	b := bundler{source: *source}
+	err := b.run(*out, *tests)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bundle the widget:", err)
+		os.Exit(1)
+	}
+}
+
+// bundler bundles the sources of one folder.
+type bundler struct{ source string }
+
+func (b bundler) run(out, tests string) error {
+	if tests != "" {
+		files, err := filepath.Glob(filepath.Join(b.source, "test", "*.test.*"))
+		if err != nil {
+			return err
+		}
+		o := b.options(files...)
+		o.Platform, o.Outdir, o.Write, o.External, o.OutExtension = api.PlatformNode, tests, true, []string{"jsdom"}, map[string]string{".js": ".mjs"}
+		o.MinifySyntax, o.MinifyIdentifiers, o.MinifyWhitespace = false, false, false
+		_, err = build(o)
+		return err
+	}
+	files, err := b.files()
+	if err != nil {
+		return err
+	}
+	if err := os.RemoveAll(out); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return err
+	}
+	for name, body := range files {
+		if err := pack(filepath.Join(out, name), body); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// files returns the bundle, uncompressed: chat-….js with the chunks that it loads, which have the hash of their content in their name,
+// and widget.js and login.js, whose addresses don't change.
+func (b bundler) files() (map[string][]byte, error) {
+	files, define := map[string][]byte{}, map[string]string{}
+	for _, step := range [][]string{{"markdown/math.ts", "markdown/highlight.ts"}, {"markdown/markdown.ts"}, {"chat.tsx"}, {"widget.ts", "login.ts"}} {
+		var entries []string
+		for _, name := range step {
+			entries = append(entries, filepath.Join(b.source, "src", name))
+		}
+		o := b.options(entries...)
+		o.Define, o.EntryNames = define, "[name]-[hash]"
+		if step[0] == "widget.ts" { // what pages name has the same address always
+			o.Format, o.EntryNames = api.FormatIIFE, "[name]"
+		}
+		built, err := build(o)
+		if err != nil {
+			return nil, err
+		}
+		for name, body := range built {
+			files[name] = body
+			base, _, _ := strings.Cut(name, "-")
+			define[strings.ToUpper(base)] = strconv.Quote(name)
+		}
+	}
+	var err error
+	files["licenses.txt"], err = b.licenses()
+	return files, err
+}
+
+// options are those of every build. Names that a build defines for later ones are the files that these load.
+func (b bundler) options(entries ...string) api.BuildOptions {
+	return api.BuildOptions{
+		EntryPoints: entries, AbsWorkingDir: must(filepath.Abs(b.source)), Outdir: "out", Bundle: true, PreserveSymlinks: true, Format: api.FormatESModule, Target: api.ES2022,
+		MinifyWhitespace: true, MinifyIdentifiers: true, MinifySyntax: true, LegalComments: api.LegalCommentsNone, Charset: api.CharsetUTF8,
+		JSX: api.JSXAutomatic, JSXImportSource: "preact", LogLevel: api.LogLevelWarning, Plugins: []api.Plugin{styles},
+	}
+}
+
+// styles makes a style sheet the default export of its module, as minified text.
+var styles = api.Plugin{Name: "styles", Setup: func(b api.PluginBuild) {
+	b.OnLoad(api.OnLoadOptions{Filter: `\.css$`}, func(args api.OnLoadArgs) (api.OnLoadResult, error) {
+		source, err := os.ReadFile(args.Path)
+		if err != nil {
+			return api.OnLoadResult{}, err
+		}
+		r := api.Transform(string(source), api.TransformOptions{Loader: api.LoaderCSS, MinifyWhitespace: true, MinifySyntax: true, Sourcefile: args.Path, LogLevel: api.LogLevelWarning})
+		text := strings.TrimSpace(string(r.Code))
+		return api.OnLoadResult{Contents: &text, Loader: api.LoaderText, Errors: r.Errors}, nil
+	})
+}}
+
+// licenses returns the licenses of the packages in the bundle.
+func (b bundler) licenses() ([]byte, error) {
+	var out bytes.Buffer
+	for _, name := range []string{"preact", "marked", "highlight.js", "temml"} {
+		text, err := os.ReadFile(filepath.Join(b.source, "node_modules", name, "LICENSE"))
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&out, "%s\n\n%s\n\n", name, bytes.TrimSpace(text))
+	}
+	return out.Bytes(), nil
+}
+
+// build returns the files of a build by their names.
+func build(o api.BuildOptions) (map[string][]byte, error) {
+	r := api.Build(o)
+	if len(r.Errors) > 0 {
+		return nil, fmt.Errorf("%d errors", len(r.Errors))
+	}
+	files := map[string][]byte{}
+	for _, f := range r.OutputFiles {
+		files[filepath.Base(f.Path)] = f.Contents
+	}
+	return files, nil
+}
+
+// pack writes a file as gzip and as Brotli.
+func pack(path string, body []byte) error {
+	var z, br bytes.Buffer
+	zw, err := gzip.NewWriterLevel(&z, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	for w, buf := range map[interface {
+		Write([]byte) (int, error)
+		Close() error
+	}]*bytes.Buffer{zw: &z, brotli.NewWriterLevel(&br, brotli.BestCompression): &br} {
+		if _, err := w.Write(body); err != nil {
+			return err
+		}
+		if err := w.Close(); err != nil {
+			return err
+		}
+		suffix := ".gz"
+		if buf == &br {
+			suffix = ".br"
+		}
+		if err := os.WriteFile(path+suffix, buf.Bytes(), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
