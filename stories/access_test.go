@@ -29,7 +29,7 @@ func (c *chatHarness) lastReply(who connectortest.User) string {
 // its visitors from such a browser.
 func (c *chatHarness) wantHidden(secret string) {
 	c.Helper()
-	for _, path := range []string{"/", "/local/owner", "/local/pair", "/chat.js", "/readyz"} {
+	for _, path := range []string{"/", "/local/owner", "/local/pair", "/widget.js", "/readyz"} {
 		r, err := http.NewRequestWithContext(c.Context(), http.MethodGet, c.browser.Base+path, nil)
 		c.Must(err)
 		r.Header.Set("Sec-Fetch-Site", "same-origin")
