@@ -185,6 +185,8 @@ func (b *backend) handle(_ context.Context, in chat.Inbound) (chat.Accepted, err
 		b.said[in.Room] = append(b.said[in.Room], in.Memory)
 		b.asked <- r
 		return chat.Accepted{Memory: in.ID, Run: run}, nil
+	case chat.Edited:
+		return b.again(in), nil
 	case chat.Choice:
 		if b.refuse != "" {
 			return chat.Accepted{Refused: b.refuse}, nil

@@ -279,6 +279,12 @@ func TestBrowser(t *testing.T) {
 		"refused":         playRefused,
 		"carried out":     playCarried,
 		"no reasoning":    playNoReasoning,
+		"again":           playAgain,
+		"chats":           playChats,
+		"two tabs":        playTwoTabs,
+		"accessible":      playAccessible,
+		"right to left":   playRightToLeft,
+		"trusted types":   playTrustedTypes,
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := start(t, newBackend(), listen(t, "127.0.0.1:0"), nil)
@@ -299,6 +305,8 @@ func TestBrowser(t *testing.T) {
 	t.Run("accounts", func(t *testing.T) { playAccounts(t, newTab(t, ctx)) })
 	t.Run("embedded in an element", func(t *testing.T) { playTarget(t, newTab(t, ctx)) })
 	t.Run("embedded where it may not be", func(t *testing.T) { playForbidden(t, newTab(t, ctx)) })
+	t.Run("driven by the page", func(t *testing.T) { playAPI(t, newTab(t, ctx)) })
+	t.Run("embedded while it is down", func(t *testing.T) { playDown(t, newTab(t, ctx)) })
 	t.Run("embedded twice", func(t *testing.T) { playTwoEmbeds(t, newTab(t, ctx)) })
 	t.Run("embedded in a missing element", func(t *testing.T) { playWrongTarget(t, newTab(t, ctx)) })
 }

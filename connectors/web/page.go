@@ -19,7 +19,7 @@ import (
 
 // The scripts are bundled from widget/src, with the packages that npm ci installs in widget.
 //
-//go:generate sh -c "cd widget && npm ci --ignore-scripts --no-audit --no-fund && go run -C ../../../tools ./widget -source \"$PWD\" -out \"$PWD/dist\""
+//go:generate sh -c "cd widget && npm ci --ignore-scripts --no-audit --no-fund && go run -C ../../../tools/widget . -source \"$PWD\" -out \"$PWD/dist\""
 
 //go:embed widget/*.html widget/*.css widget/icon.svg widget/dist
 var widget embed.FS

@@ -122,3 +122,23 @@ func TestWidgetHoldsNoMarkupInjection(t *testing.T) {
 		t.Errorf("index.html holds %s, which the policy forbids", found)
 	}
 }
+
+// What a page costs its visitors: the closed widget one small file, the open chat two, the first answer one more.
+func TestWidgetStaysSmall(t *testing.T) {
+	sizes, all := map[string]int{}, bundle()
+	all["widget.js"] = all["widget.js"].with(embedded{Agent: "Parley", Suggestions: []string{"What can you do?", "Show me progress", "Roll a die"}, Accept: "image/*,.pdf,.docx"})
+	for name, f := range all {
+		base, _, _ := strings.Cut(strings.TrimSuffix(name, ".js"), "-")
+		sizes[base] = len(f.zipped)
+		t.Logf("%-28s %6d bytes, %5d as gzip, %5d as Brotli", name, len(f.plain), len(f.zipped), len(f.brotli))
+	}
+	if got := sizes["widget"]; got > 4<<10 {
+		t.Errorf("the closed widget has %d bytes, want at most 4 KB", got)
+	}
+	if got := sizes["widget"] + sizes["chat"]; got > 40<<10 {
+		t.Errorf("the open chat has %d bytes, want at most 40 KB", got)
+	}
+	if got := sizes["widget"] + sizes["chat"] + sizes["markdown"]; got > 56<<10 {
+		t.Errorf("the chat with an answer has %d bytes, want at most 56 KB", got)
+	}
+}

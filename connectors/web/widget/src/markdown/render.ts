@@ -141,12 +141,12 @@ function colorize(body: HTMLElement, language: string, text: string): void {
 }
 
 function list({ ordered, start, loose, items }: Tokens.List, depth: number): HTMLElement {
-  const node = ordered ? el('ol', { start: start === 1 ? null : String(start) }) : el('ul');
+  const node = ordered ? el('ol', { dir: 'auto', start: start === 1 ? null : String(start) }) : el('ul', { dir: 'auto' });
   for (const item of items) {
     const parts = item.tokens.filter(({ type }) => type !== 'space' && type !== 'def' && type !== 'checkbox')
       .flatMap((token): (HTMLElement | string)[] => (token.type === 'text' || (token.type === 'paragraph' && !loose) ? (loose ? [el('p', { dir: 'auto' }, ...inline((token as Tokens.Text).tokens ?? [token]))] : inline((token as Tokens.Text).tokens ?? [token])) : [block(token, depth + 1)]));
     if (item.task) parts.unshift(el('input', { type: 'checkbox', disabled: true, checked: item.checked, 'aria-label': item.text.split('\n')[0]!.replace(/^\[[ xX]\] +/, '') }));
-    node.append(el('li', { dir: 'auto', class: item.task ? 'task' : null }, ...parts));
+    node.append(el('li', { class: item.task ? 'task' : null }, ...parts));
   }
   return node;
 }

@@ -120,6 +120,7 @@ function Log({ controller, options, view }: { controller: Controller; options: O
           <p>{t('What can I do for you?')}</p>
           <div class="chips">{suggestions.map((text) => <button key={text} type="button" class="chip" dir="auto" onClick={() => controller.send(text)}>{text}</button>)}</div>
         </section>
+        {items.length > 0 && <h2 class="unseen">{t('Conversation with {agent}', { agent })}</h2>}
         <div class="log" role="log" aria-live="off" aria-label={t('Conversation with {agent}', { agent })} ref={log}>
           {shown.map((item, i) => {
             const before = shown[i - 1];
@@ -212,8 +213,13 @@ function useDrops(chat: { current: HTMLElement | null }, controller: Controller)
 function Viewer({ src, name, close }: { src: string; name: string; close: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current!.showModal(), []);
+  const key = (event: KeyboardEvent) => {
+    if (event.key !== 'Escape') return;
+    event.stopPropagation();
+    dialog.current!.close();
+  };
   return (
-    <dialog class="viewer" ref={dialog} aria-label={name} onClose={close} onClick={() => dialog.current!.close()} onKeyDown={(event) => event.key === 'Escape' && event.stopPropagation()}>
+    <dialog class="viewer" ref={dialog} aria-label={name} onClose={close} onClick={() => dialog.current!.close()} onKeyDown={key}>
       <img src={src} alt={name} />
       <Button icon="close" label={t('Close')} onClick={() => dialog.current!.close()} />
     </dialog>

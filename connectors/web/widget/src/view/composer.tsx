@@ -37,7 +37,7 @@ export function Composer({ controller, agent, accept, busy, privacy, close }: Pr
     const { value } = input.current!;
     if (event.isComposing || event.keyCode === 229) return; // an input method uses the keys itself
     if (event.key === 'Enter' && !event.shiftKey && (!phone() || event.ctrlKey || event.metaKey)) submit(event);
-    else if (event.key === 'ArrowUp' && value === '' && controller.last) controller.edit(null), recall();
+    else if (event.key === 'ArrowUp' && value === '' && controller.last) recall();
     else if (event.key === 'Escape' && (editing || busy || !close)) {
       event.stopPropagation();
       if (editing) controller.edit(null);

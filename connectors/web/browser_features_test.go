@@ -1,0 +1,253 @@
+package web_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"parley/connectors/web"
+	"parley/core/answer"
+	"parley/core/chat"
+	"parley/core/llm"
+)
+
+// again answers a message again, as the runtime does: what was said since is gone.
+func (b *backend) again(in chat.Edited) chat.Accepted {
+	said := b.said[in.Room]
+	for i, m := range said {
+		if m.ID != in.ID {
+			continue
+		}
+		m.Text = in.Text
+		r := &reply{b: b, question: m}
+		run := chat.RunID("run/" + in.ID)
+		b.replies[run], b.said[in.Room] = r, append(said[:i:i], m)
+		b.asked <- r
+		return chat.Accepted{Memory: in.ID, Run: run}
+	}
+	return chat.Accepted{}
+}
+
+// The last message is edited and sent again, its answer is written again, rated and kept; both also after a reload.
+func playAgain(t *testing.T, g *gateway, p *tab) {
+	p.open(g.url)
+	p.send("one")
+	g.next(t).finish(completed, "First.")
+	p.shows(".answer .text", "First.")
+	p.click(`[aria-label="Answer again"]`)
+	r := g.next(t)
+	p.is(`all('.question').length + ' ' + all('.answer').length`, "1 1")
+	r.finish(completed, "Second.")
+	p.wait(`shown('.answer .text') === 'Second.'`)
+	p.click(`[aria-label="Edit and send again"]`)
+	p.wait(`all('textarea')[0].value === 'one'`)
+	p.press("Escape", "", false)
+	p.wait(`all('.editing').length === 0 && all('textarea')[0].value === ''`)
+	p.press("ArrowUp", "", false) // recalls it, as a new message
+	p.is(`all('textarea')[0].value`, "one")
+	p.click(`[aria-label="Edit and send again"]`)
+	p.wait(`all('.editing').length === 1`)
+	p.eval(`(all('textarea')[0].value = 'two', '')`)
+	p.enter()
+	r = g.next(t)
+	if r.question.Text != "two" {
+		t.Errorf("sent %q again", r.question.Text)
+	}
+	r.finish(completed, "Third.")
+	p.wait(`shown('.question .text') === 'two' && shown('.answer .text') === 'Third.'`)
+	p.click(`[aria-label="Bad answer"]`)
+	p.wait(`all('[aria-label="Bad answer"]')[0].ariaPressed === 'true'`)
+	p.click(`[aria-label="Good answer"]`)
+	p.wait(`all('[aria-label="Good answer"]')[0].ariaPressed === 'true' && all('[aria-label="Bad answer"]')[0].ariaPressed === 'false'`)
+	p.do(chromedp.Reload())
+	p.wait(`all('.answer').length === 1 && shown('.question .text') === 'two' && all('[aria-label="Good answer"]')[0].ariaPressed === 'true'`)
+}
+
+// Chats are renamed, deleted, and restored within ten seconds.
+func playChats(t *testing.T, g *gateway, p *tab) {
+	p.before(saving)
+	p.open(g.url)
+	p.send("tea")
+	g.next(t).finish(completed, "Green.")
+	p.shows(".answer .text", "Green.")
+	p.click(`[aria-label="More"]`)
+	p.click(`.menu button`)
+	p.wait(`saved.length === 1 && saved[0].text.includes('Green.')`)
+	p.click(`[aria-label="Past chats"]`)
+	p.wait(`all('.past li').length === 1`)
+	p.click(`[aria-label="Rename tea"]`)
+	p.wait(`all('.rename').length === 1`)
+	p.eval(`(all('.rename')[0].value = 'About <b>tea</b>', all('.rename')[0].focus(), '')`)
+	p.enter()
+	p.shows(".past .title", "About <b>tea</b>")
+	p.click(`[aria-label="Delete About <b>tea</b>"]`)
+	p.wait(`all('.past li').length === 0 && all('.message').length === 0`)
+	p.click(".undo .link")
+	p.wait(`all('.past li').length === 1`)
+	p.click(".past .pick")
+	p.shows(".answer .text", "Green.")
+}
+
+// A second tab of a conversation follows the first one.
+func playTwoTabs(t *testing.T, g *gateway, p *tab) {
+	p.open(g.url)
+	p.send("one")
+	g.next(t).finish(completed, "Yes.")
+	p.shows(".answer .text", "Yes.")
+	ctx, cancel := chromedp.NewContext(p.ctx)
+	defer cancel()
+	other := &tab{t: t, ctx: ctx}
+	other.before(helpers)
+	other.open(g.url)
+	other.shows(".answer .text", "Yes.")
+	p.send("two")
+	r := g.next(t)
+	r.say("Ind")
+	other.shows(".answer:last-child .text", "Ind")
+	r.say("eed.")
+	r.finish(completed, "")
+	other.wait(`shown('.answer:last-child .text') === 'Indeed.' && all('.question').length === 2 && all('.stop')[0].hidden`)
+}
+
+// rich has all that Markdown can, in both directions.
+const rich = "# تقرير\n\nمرحبا **بالعالم**، see [a link](https://example.org) and \\(a^2 + b^2 = c^2\\).\n\n1. واحد\n2. اثنان\n\n| السعر | Price |\n|---|--:|\n| شاي | 12,345.6/7 |\n\n" +
+	"> quoted\n\n- [x] done\n\n```go\nfunc main() {}\n```\n\n\\[\\frac{1}{2}\\]\n\n<details><summary>More</summary>\n\n`code` and <kbd>Ctrl</kbd>[^1]\n\n</details>\n\n[^1]: A note."
+
+// The page passes axe-core in every state, with a rich conversation in both directions.
+func playAccessible(t *testing.T, g *gateway, p *tab) {
+	source, err := os.ReadFile(filepath.Join(packages(t), "node_modules", "axe-core", "axe.min.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.before(string(source))
+	p.open(g.url)
+	p.accessible("empty")
+	p.send("Tell me everything")
+	r := g.next(t)
+	r.tool("1", answer.Tool{Name: "PLAY_DEMO", Stage: answer.StageRunning, Parameters: "{}"})
+	r.say("Half of")
+	p.shows(".answer .text", "Half of")
+	p.accessible("streaming")
+	r.tool("1", answer.Tool{Name: "PLAY_DEMO", Stage: answer.StageEnd, Parameters: "{}", Result: `{"a":1}`, Success: true}, onePixel())
+	r.say(" it.\n\n" + rich)
+	r.finish(completed, "")
+	p.wait(`all('math').length === 2 && all('.hl-keyword').length === 1 && all('.pictures img').length === 1`)
+	p.eval(`(all('details').forEach((node) => { node.open = true; }), '')`)
+	p.accessible("rich")
+	p.click(".pictures .zoom")
+	p.wait(`all('.viewer[open]').length === 1`)
+	p.accessible("viewer")
+	p.press("Escape", "", false)
+	p.wait(`all('.viewer').length === 0`)
+	p.click(`[aria-label="More"]`)
+	p.accessible("menu")
+	p.click(`[aria-label="Past chats"]`)
+	p.wait(`all('.past li').length === 1`)
+	p.accessible("past")
+	p.click(`[aria-label="Back to the chat"]`)
+	p.send("fail")
+	r = g.next(t)
+	r.offer("q", "Yes", "No")
+	p.wait(`all('.answer .chip').length === 2`)
+	p.accessible("choices")
+	r.finish(answer.Outcome{Status: answer.Failed, Failure: llm.RateLimited}, llm.RateLimited.Sentence())
+	p.wait(`all('.retry').length === 1`)
+	p.accessible("failed")
+}
+
+// Right to left, the numbers of lists and the page itself stay in sight on a phone, also at 200 % zoom and with forced colors.
+func playRightToLeft(t *testing.T, g *gateway, p *tab) {
+	p.before(`Object.defineProperty(navigator, 'language', { value: 'ar' })`)
+	p.before(`document.addEventListener('DOMContentLoaded', () => { document.documentElement.lang = 'ar'; })`)
+	p.do(chromedp.EmulateViewport(390, 844))
+	p.open(g.url)
+	p.is(`getComputedStyle(all('.chat')[0]).direction`, "rtl")
+	p.send("مرحبا")
+	r := g.next(t)
+	r.say(rich)
+	r.finish(completed, "")
+	p.wait(`all('.said ol li').length === 2 && all('math').length === 2`)
+	fits := func(state string) {
+		t.Helper()
+		p.is(`document.documentElement.scrollWidth <= innerWidth && all('.scroller')[0].scrollWidth <= all('.scroller')[0].clientWidth`, "true")
+		p.is(`all('.said ol')[0].getBoundingClientRect().right <= innerWidth && parseFloat(getComputedStyle(all('.said ol')[0]).paddingInlineStart) >= 24`, "true")
+		p.shot("rtl-" + state)
+	}
+	fits("phone")
+	p.do(chromedp.EmulateViewport(195, 422)) // 200 %
+	fits("zoomed")
+	p.do(chromedp.EmulateViewport(1200, 800))
+	if _, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "forced-colors", Value: "active"}}}); err != nil {
+		t.Fatal(err)
+	}
+	fits("forced")
+}
+
+// A page drives the chat by its JavaScript API, and by attributes; a script that is injected later works too.
+func playAPI(t *testing.T, p *tab) {
+	l := listen(t, "127.0.0.1:0")
+	shop := site(t, l, `data-accent="#ffe066" data-position=left data-greeting="Ahoy!" data-suggestions="Where is it?|How much?" data-privacy="We keep chats for a month."`)
+	g := start(t, newBackend(), l, func(o *web.Options) { o.Origins = []string{shop} })
+	p.do(chromedp.Navigate(shop))
+	p.wait(`all('.launcher').length === 1`)
+	p.is(`document.documentElement.lastElementChild.localName + ' ' + all('.launcher')[0].getBoundingClientRect().left`, "parley-chat 20")
+	p.is(`performance.getEntriesByType('resource').filter(({ name }) => name.startsWith('`+g.url+`')).map(({ name }) => new URL(name).pathname).join()`, "/widget.js")
+	p.eval(`(window.heard = [], ['open', 'ready', 'answer', 'close'].forEach((name) => parley.on(name, ({ text = '' }) => heard.push(name + text))), parley.open(), '')`)
+	p.shows(".empty h2", "Ahoy!")
+	p.is(`all('.chip').map((chip) => chip.innerText).join() + shown('.privacy')`, "Where is it?,How much?We keep chats for a month.")
+	p.is(`performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('.js')).length`, "2")
+	p.eval(`(parley.send('hello'), '')`)
+	g.next(t).finish(completed, "Welcome.")
+	p.shows(".answer .text", "Welcome.")
+	p.is(`getComputedStyle(all('.question .text')[0]).color`, "rgb(20, 20, 28)") // on a light accent
+	p.shots("accent")
+	p.eval(`(parley.close(), '')`)
+	p.wait(`heard.join() === 'open,ready,answerWelcome.,close'`)
+	p.eval(`(document.body.replaceWith(document.createElement('body')), '')`) // as Turbo does
+	p.is(`all('.launcher').length`, "1")
+	p.eval(`(document.head.append(Object.assign(document.createElement('script'), { src: '` + g.url + `/widget.js' })), '')`)
+	p.wait(`all('.launcher').length === 2`) // in the other corner
+	p.is(`(() => { const [a, b] = all('.launcher').map((node) => node.getBoundingClientRect()); return a.right < b.left || b.right < a.left; })()`, "true")
+	p.eval(`(parley.destroy(), '')`)
+	p.wait(`all('parley-chat').length === 0`)
+	p.do(chromedp.Reload())
+	p.wait(`all('.launcher').length === 1`)
+	p.eval(`(parley.open(), '')`)
+	p.shows(".answer .text", "Welcome.")
+}
+
+// A page that is loaded while the gateway is down says so, and goes on when it is back.
+func playDown(t *testing.T, p *tab) {
+	p.offline.Store(true)
+	b, l := newBackend(), listen(t, "127.0.0.1:0")
+	shop := site(t, l, `data-contact="mailto:help@example.org"`)
+	origins := func(o *web.Options) { o.Origins = []string{shop} }
+	g := start(t, b, l, origins)
+	p.do(chromedp.Navigate(shop))
+	p.wait(`all('.launcher').length === 1`)
+	g.stop()
+	p.eval(`(parley.open(), '')`)
+	p.shows(".down", "The chat can’t be reached right now.")
+	p.is(`all('.down a')[0].href`, "mailto:help@example.org")
+	p.complains("the chat can't be loaded")
+	start(t, b, listen(t, l.Addr().String()), origins)
+	p.wait(`all('.empty').length && !all('.empty')[0].hidden`)
+}
+
+// The page needs no weaker policy than the strictest, with trusted types.
+func playTrustedTypes(t *testing.T, g *gateway, p *tab) {
+	proxy := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		rw.Header().Set("Content-Security-Policy", "default-src 'none'; script-src "+g.url+"; connect-src "+g.url+"; img-src data:; require-trusted-types-for 'script'; trusted-types 'none'")
+		_, _ = rw.Write([]byte(`<!doctype html><script src="` + g.url + `/widget.js" data-open></script>`))
+	}))
+	t.Cleanup(proxy.Close)
+	p.offline.Store(true) // the site is not listed
+	p.do(chromedp.Navigate(proxy.URL))
+	p.wait(`all('.empty').length && !all('.empty')[0].hidden`)
+	p.is(`all('.problem').length`, "0")
+}
