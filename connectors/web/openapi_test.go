@@ -12,6 +12,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -252,9 +253,22 @@ func unescape(s string) string {
 }
 
 // Bad input of every route has one of the documented statuses, with a sentence and a code, and is never an internal error. No request
-// hangs.
+// hangs. The requests are other ones each time; PARLEY_FUZZ_SEED repeats them.
 func TestBadInput(t *testing.T) {
-	s := newSite(t, nil)
+	for name, c := range map[string]struct {
+		limits Limits
+		want   []int
+	}{
+		"without limits": {want: []int{200, 201, 400, 401, 403, 404, 405, 415}},
+		"with limits":    {Limits{MessagesPerMinute: 2, ConversationsPerHour: 2, OpenRequests: 2}, []int{200, 400, 404, 405}},
+	} {
+		t.Run(name, func(t *testing.T) { badInput(t, c.limits, c.want) })
+	}
+}
+
+// badInput sends broken requests, whose statuses must include want.
+func badInput(t *testing.T, limits Limits, want []int) {
+	s := newSite(t, func(o *Options) { o.Limits = limits })
 	said := s.web.submit
 	s.web.submit = func(ctx context.Context, in chat.Inbound) (chat.Accepted, error) {
 		acc, err := said(ctx, in)
@@ -264,7 +278,16 @@ func TestBadInput(t *testing.T) {
 	d := described(t, s.api)
 	_, opened := s.ask(http.MethodPost, "/api/conversations", "", "")
 	conversation := opened["conversation"].(map[string]any)["id"].(string)
-	rnd := rand.New(rand.NewPCG(1, 2))
+	seed := rand.Uint64()
+	if given, err := strconv.ParseUint(os.Getenv("PARLEY_FUZZ_SEED"), 10, 64); err == nil {
+		seed = given
+	}
+	defer func() {
+		if t.Failed() {
+			t.Logf("again: PARLEY_FUZZ_SEED=%d go test ./connectors/web -run TestBadInput", seed)
+		}
+	}()
+	rnd := rand.New(rand.NewPCG(seed, 2))
 	seen := map[int]int{}
 	for _, path := range slices.Sorted(maps.Keys(d.Paths)) {
 		ops := d.Paths[path]
@@ -295,7 +318,7 @@ func TestBadInput(t *testing.T) {
 			}
 		}
 	}
-	for _, status := range []int{200, 201, 400, 401, 403, 404, 405, 415} {
+	for _, status := range want {
 		if seen[status] == 0 {
 			t.Errorf("no request has the status %d: %v", status, seen)
 		}
