@@ -3,6 +3,7 @@ package telegram
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -133,6 +134,11 @@ func TestCommandScopes(t *testing.T) {
 			inGroup := scope == groups
 			if usage := byName["usage"]; usage.Ephemeral != inGroup || byName["new"].Ephemeral || usage.Description == "" {
 				t.Errorf("in scope %q: %+v", scope, byName)
+			}
+			params["language_code"] = "de"
+			require.NoError(t, r.bot.client.call(t.Context(), "getMyCommands", params, &all))
+			if i := slices.IndexFunc(all, func(c telegramfake.Command) bool { return c.Command == "help" }); i < 0 || all[i].Description == byName["help"].Description {
+				t.Errorf("in scope %q, German clients have %+v", scope, all)
 			}
 			if _, link := byName["link"]; link == inGroup {
 				t.Errorf("in scope %q there is /link: %t", scope, link)
