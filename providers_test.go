@@ -29,7 +29,7 @@ func TestProvidersDescribeThemselves(t *testing.T) {
 	does := map[sections.Ability]reflect.Type{
 		sections.Answers: reflect.TypeFor[llm.Model](), sections.Images: reflect.TypeFor[llm.Model](),
 		sections.Transcription: reflect.TypeFor[llm.Transcriber](), sections.Painting: reflect.TypeFor[llm.ImageGenerator](),
-		sections.Embeddings: reflect.TypeFor[llm.Embedder](),
+		sections.Speech: reflect.TypeFor[llm.Speaker](), sections.Embeddings: reflect.TypeFor[llm.Embedder](),
 	}
 	cfg, err := parley.DefaultConfig(unset)
 	require.NoError(t, err)

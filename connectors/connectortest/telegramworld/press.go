@@ -1,22 +1,32 @@
 package telegramworld
 
-import "parley/connectors/connectortest"
+import (
+	"slices"
+
+	"parley/connectors/connectortest"
+	"parley/connectors/telegram/telegramfake"
+)
 
 // Press presses a button under the newest message that has one.
 func (w *Platform) Press(from connectortest.User, in connectortest.Room, option int) {
 	all := w.Fake.Messages(Chat(in))
 	for i := len(all) - 1; i >= 0; i-- {
-		if buttons := all[i].Buttons(); len(buttons) > option {
+		if buttons := open(all[i]); len(buttons) > option {
 			w.Fake.Press(all[i], w.users[from], buttons[option].Data)
 			return
 		}
 	}
 }
 
+// open returns the buttons of m that can be pressed.
+func open(m telegramfake.Message) []telegramfake.Button {
+	return slices.DeleteFunc(m.Buttons(), func(b telegramfake.Button) bool { return b.Data == "" })
+}
+
 // Buttons are the labels of all that can be pressed.
 func (w *Platform) Buttons(in connectortest.Room) (labels []string) {
 	for _, m := range w.Fake.Messages(Chat(in)) {
-		for _, b := range m.Buttons() {
+		for _, b := range open(m) {
 			labels = append(labels, b.Text)
 		}
 	}
