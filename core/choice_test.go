@@ -166,6 +166,71 @@ func TestChoiceSurvives(t *testing.T) {
 	})
 }
 
+// A question that permits it is answered in the user's own words: of a modal, or as a message, which then gets no other answer. They
+// reach its handler as the last option, once, and are shown shortened. Without permission they are no choice.
+func TestChoiceInOwnWords(t *testing.T) {
+	words := "oat *milk* " + strings.Repeat("and more ", 400)
+	for name, options := range map[string][]string{"besides options": {"Tea"}, "alone": nil} {
+		for _, typed := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, ", typed: ", typed), func(t *testing.T) {
+				withQuestion(t, func(w *harness, n *process, c *chooser, closed chat.Question) {
+					if acc := n.deliver(chat.Choice{Question: closed.ID, Words: words, Room: room, Author: "ada"}); acc.Refused != "This question has closed." {
+						t.Errorf("own words for a question with options alone: %+v", acc)
+					}
+					q := w.question(n.sendNotice(chat.Notice{To: chat.Address{Room: room}, Text: "What now?", Ask: &chat.Question{
+						Options: options, Other: "Some\nthing", For: []chat.EntityID{"ada"}, Handler: "test",
+					}}))
+					w.WaitIdle()
+					if q.Other != "Some thing" {
+						t.Errorf("the label %q", q.Other)
+					}
+					in := chat.Inbound(w.message(room, "ada", words))
+					if !typed {
+						in = chat.Choice{Question: q.ID, Words: words, Room: room, Author: "ada"}
+					}
+					for range 2 {
+						if acc := n.deliver(in); acc.Refused != "" {
+							t.Errorf("refused: %+v", acc)
+						}
+						w.WaitIdle()
+					}
+					if len(c.chosen) != 1 || c.chosen[0].Options[c.chosen[0].Choice] != strings.TrimSpace(words) && c.chosen[0].Options[c.chosen[0].Choice] != words {
+						t.Errorf("chosen was %+v", c.chosen)
+					}
+					if acc := n.deliver(chat.Choice{Question: q.ID, Words: "beer", Room: room, Author: "ada"}); acc.Refused != "This question has closed." {
+						t.Errorf("other words later: %+v", acc)
+					}
+					if all := strings.Join(w.chat.visible(), "\n"); !strings.Contains(all, "→ **oat ") || strings.Count(all, "and more") > 2*200/9 {
+						t.Errorf("the chat shows %q", all)
+					}
+				})
+			})
+		}
+	}
+}
+
+// The details of a question are for those who can choose, and reading them chooses nothing.
+func TestDetailsOfAQuestion(t *testing.T) {
+	withQuestion(t, func(w *harness, n *process, c *chooser, plain chat.Question) {
+		q := w.question(n.sendNotice(chat.Notice{To: chat.Address{Room: room}, Text: "Buy it?", Ask: &chat.Question{
+			Options: []string{"Yes"}, Details: "for $9", For: []chat.EntityID{"ada"}, Handler: "test",
+		}}))
+		w.WaitIdle()
+		for want, show := range map[string]chat.Choice{
+			"for $9":                            {Question: q.ID, Show: true, Room: room, Author: "ada"},
+			"This choice is not yours to make.": {Question: q.ID, Show: true, Room: room, Author: "bob"},
+			"This question has closed.":         {Question: plain.ID, Show: true, Room: room, Author: "ada"},
+		} {
+			if acc := n.deliver(show); acc.Refused != want || acc.Run != "" {
+				t.Errorf("%+v; want %q", acc, want)
+			}
+		}
+		if len(c.chosen) != 0 || strings.Contains(strings.Join(w.chat.visible(), ""), "$9") {
+			t.Errorf("chosen was %+v, the chat shows %q", c.chosen, w.chat.visible())
+		}
+	})
+}
+
 // An option can be chosen by its text or its number, by the person that the question is for.
 func TestTypedChoice(t *testing.T) {
 	for text, want := range map[string]int{"yes": 0, " YES ": 0, "2": 1, "2.": 1, "no, never": 1, "3": -1, "0": -1, "yes please": -1, "-1": -1,

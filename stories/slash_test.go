@@ -10,6 +10,7 @@ import (
 	"parley/connectors/connectortest"
 	"parley/connectors/connectortest/discordworld"
 	"parley/connectors/discord/discordfake"
+	"parley/core/chat"
 	"parley/internal/golden"
 )
 
@@ -18,10 +19,12 @@ import (
 func TestSlashCommandTranscripts(t *testing.T) {
 	onDiscord(t, func(c *chatHarness, w *discordworld.Platform) {
 		var b strings.Builder
-		for _, command := range [][]string{
-			{"ask", "question", "What is tea?"},
-			{"new"}, {"stop"}, {"retry"}, {"model"}, {"status"}, {"usage"}, {"memory"}, {"forget", "which", "1"}, {"reminders"}, {"approvals"}, {"link"}, {"unlink"}, {"why"}, {"block", "which", "Eve"}, {"unblock"}, {"help"},
-		} {
+		all := [][]string{{"ask", "question", "What is tea?"}}
+		for _, c := range chat.Commands() {
+			options := map[chat.CommandName][]string{chat.ForgetCommand: {"which", "1"}, chat.BlockCommand: {"which", "Eve"}}
+			all = append(all, append([]string{string(c.Name)}, options[c.Name]...))
+		}
+		for _, command := range all {
 			room := connectortest.Room(w.Fake.AddChannel(w.Guild(), command[0]))
 			if id := w.Command(connectortest.Ada, room, command[0], command[1:]...); id == "" {
 				t.Fatalf("/%s can't be given", command[0])

@@ -103,7 +103,7 @@ func CheckMessage(in chat.Message) error {
 
 // CheckQuestion returns an error if q lacks an id, run or room, or could not be read back as it is.
 func CheckQuestion(q chat.Question) error {
-	errs := []error{CheckText(q.ID, string(q.Run), string(q.Room), q.Handler, q.Payload), CheckText(q.Options...)}
+	errs := []error{CheckText(q.ID, string(q.Run), string(q.Room), q.Handler, q.Payload, q.Other, q.Details), CheckText(q.Options...)}
 	for _, who := range q.For {
 		errs = append(errs, CheckText(string(who)))
 	}

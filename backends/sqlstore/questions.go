@@ -108,6 +108,9 @@ func (s *questions) choose(ctx context.Context, tx Conn, id string, option int, 
 	case err != nil:
 		return chat.Accepted{}, err
 	}
+	if option == len(q.Options) && q.Other != "" {
+		q.Options = append(q.Options, in.Text)
+	}
 	q.Choice, q.By, q.Name, q.BilledTo = option, in.Author, in.Name, payer
 	acc, err := s.carryOn(ctx, tx, q)
 	if err != nil {

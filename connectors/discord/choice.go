@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,47 +32,76 @@ const notTaken = "That didn't work. Please try again."
 const (
 	commandInteraction   = 2
 	componentInteraction = 3
+	modalInteraction     = 5
 	actionRow            = 1
 	button               = 2
+	stringSelect         = 3
 	secondary            = 2      // a gray button
-	rowLength            = 5      // buttons per row
+	rowLength            = 5      // buttons per row; more options are a menu
 	answerMessage        = 4      // respond with a message
 	answerLater          = 5      // show that the bot is thinking
 	answerNothing        = 6      // acknowledge without changing the message
+	answerModal          = 9      // open a modal
 	ephemeral            = 1 << 6 // only visible to the user who pressed
 	unknownInteraction   = 10062  // the interaction has expired
 	answeredInteraction  = 40060  // another process has answered
 )
 
-// row is a line of buttons.
+// The ids of buttons that choose no option, after that of the question. They are in messages, so they must not change.
+const (
+	otherButton = ":other" // opens a modal for an answer in the user's own words
+	showButton  = ":show"  // shows the details of the question
+)
+
+// row is a line of buttons, or a menu.
 type row struct {
 	Type    int         `json:"type"`
 	Buttons []component `json:"components"`
 }
 
 type component struct {
-	Type  int    `json:"type"`
-	Style int    `json:"style"`
-	Label string `json:"label"`
-	ID    string `json:"custom_id"`
+	Type    int          `json:"type"`
+	Style   int          `json:"style,omitempty"`
+	Label   string       `json:"label,omitempty"`
+	ID      string       `json:"custom_id"`
+	Hint    string       `json:"placeholder,omitempty"`
+	Options []menuOption `json:"options,omitempty"`
 }
 
-// rows returns one button per option, at most five in a row. A button's id is the question's random id and the option's
-// index: it identifies the question even in another process, and can't be guessed. Without options the result is an
-// empty list, not nil: as JSON null, an edit would keep the old buttons.
+type menuOption struct {
+	Label string `json:"label"`
+	Value string `json:"value"`
+}
+
+// rows returns one button per option, or a menu if there are more than five, and buttons for an answer in the user's own words
+// and for the details of the question. The id of a component begins with the question's random id: it identifies the question even
+// in another process, and can't be guessed. Without options the result is an empty list, not nil: as JSON null, an edit would keep the
+// old buttons.
 func rows(o *answer.Choices) []row {
-	all := []row{}
 	if o == nil {
-		return all
+		return []row{}
 	}
+	var all []row
+	var own []component
+	menu := component{Type: stringSelect, ID: o.ID, Hint: "Choose an option"}
 	for i, option := range o.Options {
-		if i%rowLength == 0 {
-			all = append(all, row{Type: actionRow})
-		}
-		last := &all[len(all)-1]
-		last.Buttons = append(last.Buttons, component{button, secondary, option, o.ID + ":" + strconv.Itoa(i)})
+		n := strconv.Itoa(i)
+		own = append(own, component{Type: button, Style: secondary, Label: option, ID: o.ID + ":" + n})
+		menu.Options = append(menu.Options, menuOption{option, n})
 	}
-	return all
+	if len(own) > rowLength {
+		all, own = []row{{actionRow, []component{menu}}}, nil
+	}
+	if o.Other != "" {
+		own = append(own, component{Type: button, Style: secondary, Label: o.Other, ID: o.ID + otherButton})
+	}
+	if o.Details {
+		own = append(own, component{Type: button, Style: secondary, Label: "Show", ID: o.ID + showButton})
+	}
+	for line := range slices.Chunk(own, rowLength) {
+		all = append(all, row{actionRow, line})
+	}
+	return slices.Concat([]row{}, all)
 }
 
 // interaction holds the fields that are read of an INTERACTION_CREATE.
@@ -94,12 +124,24 @@ type interaction struct {
 	} `json:"channel"`
 	Application string `json:"application_id"`
 	Permissions string `json:"app_permissions"` // the bot's in the channel
-	Data        struct {
-		ID      string `json:"custom_id"` // of a component
-		Name    string `json:"name"`      // of a command
+	Message     struct {
+		Content string `json:"content"`
+	} `json:"message"` // with the component that was pressed
+	Data struct {
+		ID      string   `json:"custom_id"` // of a component or a modal
+		Kind    int      `json:"component_type"`
+		Values  []string `json:"values"` // of a menu
+		Name    string   `json:"name"`   // of a command
+		Type    int      `json:"type"`
+		Target  string   `json:"target_id"` // of a menu
 		Options []struct {
-			Value any `json:"value"`
+			Name  string `json:"name"`
+			Value any    `json:"value"`
 		} `json:"options"`
+		Inputs   []input `json:"components"` // of a modal
+		Resolved struct {
+			Messages map[string]message `json:"messages"`
+		} `json:"resolved"`
 	} `json:"data"`
 }
 
@@ -114,18 +156,28 @@ func (i interaction) author() (user, *member) {
 	return user{}, nil
 }
 
-// choice converts a button press. The author comes from Discord, not from the button. ok is false if the button is not
-// one of ours.
+// choice converts a press, or the words of a modal. The author comes from Discord, not from the component. ok is false if the
+// component is not one of ours.
 func (i interaction) choice() (c chat.Choice, ok bool) {
 	id, option, _ := strings.Cut(i.Data.ID, ":")
-	n, err := strconv.Atoi(option)
-	if i.Type != componentInteraction || err != nil || snowflake(i.Channel) == 0 {
-		return chat.Choice{}, false
+	if i.Data.Kind == stringSelect && len(i.Data.Values) == 1 {
+		option = i.Data.Values[0]
 	}
 	by, m := i.author()
-	return chat.Choice{
-		Question: id, Option: n, Room: roomID(i.Channel), Author: entityID(by.ID), Name: by.shown(m), Roles: m.roles(),
-	}, by.ID != ""
+	c = chat.Choice{Question: id, Room: roomID(i.Channel), Author: entityID(by.ID), Name: by.shown(m), Roles: m.roles()}
+	var err error
+	switch {
+	case i.Type == modalInteraction:
+		c.Words = strings.TrimSpace(i.words())
+		ok = ":"+option == otherButton && c.Words != ""
+	case i.Type != componentInteraction:
+	case ":"+option == showButton:
+		c.Show, ok = true, true
+	default:
+		c.Option, err = strconv.Atoi(option)
+		ok = err == nil
+	}
+	return c, ok && by.ID != "" && snowflake(i.Channel) != 0
 }
 
 // interacted takes an interaction. The time that Discord waits starts here, without the travel time.
@@ -137,40 +189,83 @@ func (q *intake) interacted(ctx context.Context, raw []byte) error {
 	if snowflake(i.ID) == 0 || i.Token == "" || snowflake(i.Channel) == 0 {
 		return errors.New("read an interaction: it can't be answered")
 	}
-	if i.Type == commandInteraction {
+	switch {
+	case i.Type == commandInteraction:
 		return q.commanded(ctx, i)
+	case i.Type == modalInteraction:
+		return q.submitted(ctx, i)
+	case i.Type == componentInteraction && strings.HasSuffix(i.Data.ID, otherButton):
+		q.respondLater(ctx, i, dueNow(), answerModal, otherModal(i))
+	case i.Type == componentInteraction:
+		q.pressed(ctx, i, q.choose)
+	default:
+		return fmt.Errorf("read an interaction: its type %d is unknown", i.Type)
 	}
-	q.pressed(ctx, i)
 	return nil
 }
 
 // pressed queues a press, separately from the messages of its channel, which may wait for seconds. In every case the
 // user learns the outcome: from us, or from Discord if the press is dropped. They can press again.
-func (q *intake) pressed(ctx context.Context, i interaction) {
+func (q *intake) pressed(ctx context.Context, i interaction, take func(context.Context, interaction) (kind int, data any)) {
 	t := q.now.Hold()
 	ctx, due := context.WithoutCancel(ctx), time.Now().Add(pressLife)
-	if !q.choices.Add(i.Channel, func() { q.takePress(ctx, i, t, due) }) {
+	if !q.choices.Add(i.Channel, func() { q.takePress(ctx, i, t, due, take) }) {
 		t.Release()
 		q.log.Warn("too many button presses; one is dropped", "channel", i.Channel)
 	}
 }
 
-// takePress stores a choice and queues the response, so that the channel's next choice does not wait for it. It does
+// takePress takes a press and queues the response, so that the channel's next press does not wait for it. It does
 // neither once Discord has told the user that the press failed: to store it then would surprise.
-func (q *intake) takePress(ctx context.Context, i interaction, t *ticket, due time.Time) {
+func (q *intake) takePress(ctx context.Context, i interaction, t *ticket, due time.Time, take func(context.Context, interaction) (kind int, data any)) {
 	defer t.Release()
 	if !time.Now().Before(due) {
 		q.log.Warn("a button press waited too long and is dropped", "channel", i.Channel)
 		return
 	}
-	told := q.choose(ctx, i)
+	within, cancel := context.WithTimeout(ctx, chooseTime)
+	defer cancel()
+	kind, data := take(within, i)
+	q.respondLater(ctx, i, due, kind, data)
+}
+
+// choose stores the choice and returns the response: to tell the user why it failed, in a message that only they see, or
+// nothing. The result of the choice is shown by an edit of the message, not by the response.
+func (q *intake) choose(ctx context.Context, i interaction) (kind int, data any) {
+	c, ok := i.choice()
+	if !ok {
+		return answerMessage, callback{Content: notTaken, Flags: ephemeral}
+	}
+	acc, err := q.handler(ctx, c)
+	if err != nil {
+		q.log.Warn("a choice could not be stored and was not accepted", "err", err)
+		return answerMessage, callback{Content: notTaken, Flags: ephemeral}
+	}
+	if acc.Refused != "" {
+		return answerMessage, callback{Content: acc.Refused, Flags: ephemeral}
+	}
+	return answerNothing, nil
+}
+
+// respondLater queues the only response to an interaction, which must reach Discord until due. A failure is only logged: a choice is
+// stored, and its effect will be visible; all others can be repeated by the user.
+func (q *intake) respondLater(ctx context.Context, i interaction, due time.Time, kind int, data any) {
+	ctx = context.WithoutCancel(ctx)
 	ok := q.answers.Add(i.Channel, func() {
 		ctx, cancel := context.WithDeadline(ctx, due)
 		defer cancel()
-		if ctx.Err() == nil {
-			q.answer(ctx, i, told)
-		} else {
+		if ctx.Err() != nil {
 			q.log.Debug("a button press was not answered in time", "channel", i.Channel)
+			return
+		}
+		err := q.client.do(ctx, http.MethodPost, i.path(), firstResponse{kind, data}, nil)
+		var r *refusal
+		switch {
+		case err == nil:
+		case errors.As(err, &r) && (r.code == unknownInteraction || r.code == answeredInteraction):
+			q.log.Info("a button press was answered too late, or by another process", "code", r.code)
+		default:
+			q.log.Warn("can't answer a button press", "err", err)
 		}
 	})
 	if !ok {
@@ -178,45 +273,14 @@ func (q *intake) takePress(ctx context.Context, i interaction, t *ticket, due ti
 	}
 }
 
-// choose stores the choice and returns what to tell the user; empty on success. The result of the choice is shown by an
-// edit of the message, not by the response.
-func (q *intake) choose(ctx context.Context, i interaction) string {
-	c, ok := i.choice()
-	if !ok {
-		return notTaken
-	}
-	ctx, cancel := context.WithTimeout(ctx, chooseTime)
-	defer cancel()
-	acc, err := q.handler(ctx, c)
-	if err != nil {
-		q.log.Warn("a choice could not be stored and was not accepted", "err", err)
-		return notTaken
-	}
-	return acc.Refused
-}
+// dueNow returns until when Discord waits for the response to an interaction that has just arrived.
+func dueNow() time.Time { return time.Now().Add(pressLife) }
 
-// answer acknowledges a press to Discord, or tells the user why it failed, in a message that only they see. A failure
-// is only logged: the choice is stored, and its effect will be visible.
-func (q *intake) answer(ctx context.Context, i interaction, told string) {
-	type message struct {
-		Content  string     `json:"content"`
-		Flags    int        `json:"flags"`
-		Mentions noMentions `json:"allowed_mentions"`
-	}
-	in := struct {
-		Type int      `json:"type"`
-		Data *message `json:"data,omitempty"`
-	}{Type: answerNothing}
-	if told != "" {
-		in.Type, in.Data = answerMessage, &message{Content: told, Flags: ephemeral}
-	}
-	err := q.client.do(ctx, http.MethodPost, "interactions/"+i.ID+"/"+i.Token+"/callback", in, nil)
-	var r *refusal
-	switch {
-	case err == nil:
-	case errors.As(err, &r) && (r.code == unknownInteraction || r.code == answeredInteraction):
-		q.log.Info("a button press was answered too late, or by another process", "code", r.code)
-	default:
-		q.log.Warn("can't answer a button press", "err", err)
-	}
+// path returns the path for the first response to i.
+func (i interaction) path() string { return "interactions/" + i.ID + "/" + i.Token + "/callback" }
+
+// firstResponse is the body of a first response.
+type firstResponse struct {
+	Type int `json:"type"`
+	Data any `json:"data,omitempty"`
 }

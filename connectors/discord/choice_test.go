@@ -22,7 +22,12 @@ func TestButtons(t *testing.T) {
 		s := w.askedSink()
 		id, err := s.Post(w.Context(), progressive.Part{Text: "Which?", Offer: offer}, "run/0")
 		require.NoError(t, err)
-		if got := w.fake.Messages(w.channel)[1].Buttons(); len(got) != 6 || got[5].Label != "6" || got[5].ID != offer.ID+":5" {
+		if got := w.fake.Messages(w.channel)[1].Buttons(); len(got) != 6 || got[5] != (discordfake.Button{Label: "6", ID: offer.ID, Value: "5"}) {
+			t.Errorf("a menu of %+v", got)
+		}
+		few := &answer.Choices{ID: offer.ID, Options: offer.Options[:5], Other: "Something else…", Details: true}
+		require.NoError(t, s.(progressive.Editor).Edit(w.Context(), id, progressive.Part{Text: "Which?", Offer: few}))
+		if got := w.fake.Messages(w.channel)[1].Buttons(); len(got) != 7 || got[4] != (discordfake.Button{Label: "5", ID: offer.ID + ":4"}) || got[5].ID != offer.ID+":other" || got[6].ID != offer.ID+":show" {
 			t.Errorf("buttons %+v", got)
 		}
 		require.NoError(t, w.edit(s, id, "Which? 6."))
@@ -40,15 +45,17 @@ func TestButtons(t *testing.T) {
 func TestPresses(t *testing.T) {
 	for name, c := range map[string]struct {
 		id   string
+		pick []string // of a menu
 		take func(context.Context) (chat.Accepted, error)
 		want string
 		also time.Duration
 	}{
-		"taken":    {offer.ID + ":1", nil, "", 0},
-		"refused":  {offer.ID + ":1", func(context.Context) (chat.Accepted, error) { return chat.Accepted{Refused: "Not yours."}, nil }, "Not yours.", 0},
-		"not safe": {offer.ID + ":1", func(context.Context) (chat.Accepted, error) { return chat.Accepted{}, context.DeadlineExceeded }, "That didn't work. Please try again.", 0},
-		"not ours": {"something else", nil, "That didn't work. Please try again.", 0},
-		"too slow": {offer.ID + ":1", func(ctx context.Context) (chat.Accepted, error) {
+		"taken":     {offer.ID + ":1", nil, nil, "", 0},
+		"of a menu": {offer.ID, []string{"1"}, nil, "", 0},
+		"refused":   {offer.ID + ":1", nil, func(context.Context) (chat.Accepted, error) { return chat.Accepted{Refused: "Not yours."}, nil }, "Not yours.", 0},
+		"not safe":  {offer.ID + ":1", nil, func(context.Context) (chat.Accepted, error) { return chat.Accepted{}, context.DeadlineExceeded }, "That didn't work. Please try again.", 0},
+		"not ours":  {"something else", nil, nil, "That didn't work. Please try again.", 0},
+		"too slow": {offer.ID + ":1", nil, func(ctx context.Context) (chat.Accepted, error) {
 			<-ctx.Done()
 			return chat.Accepted{}, context.Cause(ctx)
 		}, "That didn't work. Please try again.", 2 * time.Second},
@@ -68,7 +75,7 @@ func TestPresses(t *testing.T) {
 					return c.take(ctx)
 				}
 				all := w.fake.Messages(w.channel)
-				w.fake.Press(all[len(all)-1].ID, w.ann, c.id)
+				w.fake.Press(all[len(all)-1].ID, w.ann, c.id, c.pick...)
 				time.Sleep(5 * time.Second)
 				answers := w.fake.PressAnswers()
 				if len(answers) != 1 || answers[0].Content != c.want || answers[0].Ephemeral != (c.want != "") || answers[0].After != c.also {

@@ -28,7 +28,8 @@ const (
 // command is a slash command as it is registered.
 type command struct {
 	Name        string   `json:"name"`
-	Description string   `json:"description"`
+	Description string   `json:"description"` // empty in menus
+	Type        int      `json:"type,omitempty"`
 	Options     []option `json:"options,omitempty"`
 	Contexts    []int    `json:"contexts,omitempty"` // where it can be given; a guild's commands have none
 	Installs    []int    `json:"integration_types,omitempty"`
@@ -42,7 +43,7 @@ type option struct {
 	Longest     int    `json:"max_length,omitempty"`
 }
 
-// commands returns the slash commands: one for questions, and those of messages.
+// commands returns the slash commands: one for questions, and those of messages; and the commands in menus.
 func commands(global bool) []command {
 	all := []command{{
 		Name: askName, Description: "Ask me something",
@@ -55,6 +56,7 @@ func commands(global bool) []command {
 		}
 		all = append(all, one)
 	}
+	all = append(all, command{Name: aboutName, Type: messageMenu}, command{Name: yourselfName, Type: userMenu})
 	for i := range all {
 		if global {
 			all[i].Contexts, all[i].Installs = []int{inGuild, inBotDM}, []int{guildMember}

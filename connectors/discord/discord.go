@@ -54,6 +54,7 @@ type Discord struct {
 	unreactive lookups[bool] // channels where the bot can't add reactions
 	fetches    chan struct{} // limits concurrent fetches of missed messages
 	acks       *acks
+	abouts     *abouts
 
 	// bot is empty until it is known. It is guarded by busy, a mutex that can be waited for with a context.
 	bot  account
@@ -225,7 +226,7 @@ func New(c Config, deps connectors.Deps) *Discord {
 		config: c, client: newClient(c.Token.Reveal(), c.APIURL, deps.Dial, proxy), files: files,
 		dialer: &websocket.Dialer{NetDialContext: deps.Dial, Proxy: proxy},
 		log:    deps.Log.With("connector", Name), busy: make(chan struct{}, 1),
-		shards: deps.Shards, standing: newStanding(), fetches: make(chan struct{}, 2), acks: &acks{open: map[string]chan struct{}{}},
+		shards: deps.Shards, standing: newStanding(), fetches: make(chan struct{}, 2), acks: &acks{open: map[string]chan struct{}{}}, abouts: &abouts{kept: map[string]message{}},
 	}
 	if d.shards == nil {
 		d.shards = connectors.NewShards(nil, deps.Memo, Name, "", d.log)

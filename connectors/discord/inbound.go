@@ -39,23 +39,19 @@ const (
 // library rejects a whole message over one unknown component. Everything in it was written by others: ids are checked
 // where they are used, and absent fields are zero.
 type message struct {
-	ID        string    `json:"id"`
-	Channel   string    `json:"channel_id"`
-	Guild     string    `json:"guild_id"` // missing in fetched messages
-	Type      int       `json:"type"`
-	Author    user      `json:"author"`
-	Member    *member   `json:"member"`
-	Webhook   string    `json:"webhook_id"`
-	Content   string    `json:"content"`
-	At        time.Time `json:"timestamp"`
-	Mentions  []user    `json:"mentions"`
-	Roles     []string  `json:"mention_roles"`
-	Reference *struct {
-		Type    int    `json:"type"`
-		Channel string `json:"channel_id"`
-		Message string `json:"message_id"`
-	} `json:"message_reference"`
-	Referenced *message `json:"referenced_message"`
+	ID         string            `json:"id"`
+	Channel    string            `json:"channel_id"`
+	Guild      string            `json:"guild_id"` // missing in fetched messages
+	Type       int               `json:"type"`
+	Author     user              `json:"author"`
+	Member     *member           `json:"member"`
+	Webhook    string            `json:"webhook_id"`
+	Content    string            `json:"content"`
+	At         time.Time         `json:"timestamp"`
+	Mentions   []user            `json:"mentions"`
+	Roles      []string          `json:"mention_roles"`
+	Reference  *messageReference `json:"message_reference"`
+	Referenced *message          `json:"referenced_message"`
 	Forwarded  []struct {
 		Message message `json:"message"`
 	} `json:"message_snapshots"`
@@ -68,6 +64,13 @@ type message struct {
 	Poll   *poll   `json:"poll"`
 
 	ownRole role // the bot's own role, if the message mentions it; looked up when it is delivered
+}
+
+// messageReference names the message that another one replies to or forwards.
+type messageReference struct {
+	Type    int    `json:"type"`
+	Channel string `json:"channel_id"`
+	Message string `json:"message_id"`
 }
 
 // user is an account. A webhook's id is that of the webhook.
@@ -211,7 +214,7 @@ func (m message) inbound(me string, p place) chat.Message {
 		in.InReplyTo = memoryID(r.Channel, r.Message)
 		m.Referenced.quoteIn(&in.Memory, me)
 	}
-	in.Address = chat.Address{Connector: Name, Room: room.ID, ReplyTo: in.ID, ConnectorData: to.encode()}
+	in.Address = chat.Address{Connector: Name, Room: room.ID, ReplyTo: in.ID, ConnectorData: to.encode(), Ephemeral: m.Guild != ""}
 	return in
 }
 

@@ -41,6 +41,7 @@ type intake struct {
 	age     time.Duration // maximum age of messages fetched after a lost session; 0 fetches none
 	fetches chan struct{} // limits concurrent fetches of all shards
 	acks    *acks
+	abouts  *abouts
 
 	choices *connectors.Jobs[string] // presses to process, by channel
 	answers *connectors.Jobs[string] // answers to presses
@@ -68,7 +69,7 @@ type channel struct {
 func newIntake(d *Discord, me string, h connectors.Handler, k *keeper) *intake {
 	return &intake{
 		handler: h, me: me, client: d.client, places: d.places, threads: d.threads, roles: &ownRoles{client: d.client, me: me}, log: k.log, events: k.events, used: k.used, age: d.config.CatchUp,
-		fetches: d.fetches, acks: d.acks, channels: map[string]*channel{}, closing: make(chan struct{}),
+		fetches: d.fetches, acks: d.acks, abouts: d.abouts, channels: map[string]*channel{}, closing: make(chan struct{}),
 		choices: connectors.NewJobs[string](pressWorkers, mostPresses), answers: connectors.NewJobs[string](pressWorkers, mostPresses),
 	}
 }

@@ -34,6 +34,7 @@ type response struct {
 	acks *acks
 	to   reply
 	lost bool // Discord doesn't know the token (any more)
+	told bool // the answer is only the reason why there is none, for the author of the command alone
 
 	unknown map[string]bool // the nonces of follow-ups whose outcome is unknown
 }
@@ -76,8 +77,12 @@ const (
 )
 
 // Render implements [progressive.Sink]. The final state has a text in any case, because Discord shows that the bot is
-// thinking until there is one.
+// thinking until there is one: without an answer, the reason.
 func (r *response) Render(v answer.View, refused ...string) []progressive.Part {
+	if why := v.Outcome.Reason; v.Outcome.Done() && why != "" && v.Text() == "" && len(v.Files()) == 0 {
+		r.told = true
+		return []progressive.Part{{Text: why, Plain: why}}
+	}
 	parts := r.chat.Render(v, refused...)
 	if !v.Outcome.Done() || len(parts) > 0 && parts[0].File == nil {
 		return parts
@@ -107,6 +112,9 @@ func (r *response) Post(ctx context.Context, p progressive.Part, nonce string) (
 // first sets the text of the response.
 func (r *response) first(ctx context.Context, p progressive.Part) (string, error) {
 	r.acks.wait(ctx, r.to.Interaction)
+	if r.told && !r.to.Private {
+		return r.tell(ctx, p)
+	}
 	var out struct {
 		ID string `json:"id"`
 	}
@@ -117,13 +125,22 @@ func (r *response) first(ctx context.Context, p progressive.Part) (string, error
 	return out.ID, err
 }
 
+// tell ends the bot's thinking, which all users see, and posts p for the author of the command alone.
+func (r *response) tell(ctx context.Context, p progressive.Part) (string, error) {
+	err := r.judge(r.chat.do(ctx, progressive.Delete, http.MethodDelete, r.to.path("/messages/@original"), nil, nil))
+	if err != nil {
+		return "", err
+	}
+	return r.follow(ctx, p, "refusal")
+}
+
 // follow posts a follow-up, at most once: if it is unknown whether it was posted, it counts as posted.
 func (r *response) follow(ctx context.Context, p progressive.Part, nonce string) (string, error) {
 	if r.unknown[nonce] {
 		return lostMessage, nil
 	}
 	b := body{}
-	if r.to.Private {
+	if r.to.Private || r.told {
 		b.Flags = ephemeral
 	}
 	var out struct {

@@ -41,24 +41,45 @@ func (i interaction) command() (text string, private bool) {
 		}
 	}
 	said := strings.Join(words, " ")
-	if i.Data.Name == askName {
+	switch {
+	case i.Data.Name == askName:
 		return said, false
+	case i.Data.Type == userMenu:
+		i.Data.Name = string(chat.MemoryCommand)
 	}
 	all := chat.Commands()
 	at := slices.IndexFunc(all, func(c chat.CommandSpec) bool { return string(c.Name) == i.Data.Name })
 	return strings.TrimSpace("/" + i.Data.Name + " " + said), i.Guild != "" && at >= 0 && all[at].Private
 }
 
-// commanded queues a command as a message of its channel, behind those that were written before. If it takes longer than
-// deferAfter to store it, the user sees that the bot is thinking.
+// commanded queues a command as a message of its channel.
 func (q *intake) commanded(ctx context.Context, i interaction) error {
-	by, about := i.author()
-	if snowflake(by.ID) == 0 || snowflake(i.Application) == 0 {
-		return errors.New("read a command: no ids in it")
+	if i.Data.Type == messageMenu {
+		return q.askAbout(ctx, i)
 	}
 	text, private := i.command()
-	m := message{ID: i.ID, Channel: i.Channel, Guild: i.Guild, Author: by, Member: about, Content: text, At: created(i.ID)}
-	x := &acknowledgment{intake: q, i: i, private: private, due: time.Now().Add(pressLife)}
+	return q.queue(ctx, i, &acknowledgment{private: private}, func(ctx context.Context, x *acknowledgment) (chat.Inbound, error) {
+		if by, _ := i.author(); i.Data.Type == userMenu && i.Data.Target != by.ID {
+			return nil, tellUser(onlyYourself)
+		}
+		return x.inbound(ctx, x.message(text)), nil
+	})
+}
+
+// tellUser is an error whose text is only shown to the user: their request is not possible.
+type tellUser string
+
+// Error implements error.
+func (t tellUser) Error() string { return string(t) }
+
+// queue queues an interaction with words of a user behind the messages of its channel that were written before. inbound converts it
+// when its turn comes; it fails with [tellUser] if that is not possible, and is called again after other errors. If it takes longer than
+// deferAfter to store it, Discord gets a first response.
+func (q *intake) queue(ctx context.Context, i interaction, x *acknowledgment, inbound func(context.Context, *acknowledgment) (chat.Inbound, error)) error {
+	if by, _ := i.author(); snowflake(by.ID) == 0 || snowflake(i.Application) == 0 {
+		return errors.New("read an interaction: no ids in it")
+	}
+	x.intake, x.i, x.due = q, i, time.Now().Add(pressLife)
 	q.acks.begin(i.ID)
 	ctx = context.WithoutCancel(ctx)
 	q.mu.Lock()
@@ -74,32 +95,41 @@ func (q *intake) commanded(ctx context.Context, i interaction) error {
 		}
 	})
 	t := q.now.Hold()
-	if !q.events.Add(i.Channel, queued{ID: i.ID, Ticket: t, Deliver: func(ctx context.Context) error { return x.deliver(ctx, m) }}) {
+	if !q.events.Add(i.Channel, queued{ID: i.ID, Ticket: t, Deliver: func(ctx context.Context) error { return x.deliver(ctx, inbound) }}) {
 		t.Release()
 		x.tell(ctx, tooMany)
 	}
 	return nil
 }
 
-// acknowledgment answers the interaction of one command in time. Its requests are jobs, one after the other, and only they
+// acknowledgment answers one interaction in time: a command, or a modal. Its requests are jobs, one after the other, and only they
 // use deferred.
 type acknowledgment struct {
 	*intake
 	i       interaction
 	private bool
+	press   bool // it belongs to a message of the bot, which shows the effect
 	due     time.Time
 	timer   *time.Timer
 
-	deferred bool // the user sees that the bot is thinking
+	deferred bool // there is a first response: the user sees that the bot is thinking, or, of a press, nothing
 }
 
-// deliver stores the command, and then acknowledges it. The answer is shown by its run, through [response].
-func (x *acknowledgment) deliver(ctx context.Context, m message) error {
+// deliver stores the interaction, and then acknowledges it. An answer is shown by its run, through [response].
+func (x *acknowledgment) deliver(ctx context.Context, inbound func(context.Context, *acknowledgment) (chat.Inbound, error)) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handlerTime)
 	defer cancel()
-	acc, err := x.handler(ctx, x.inbound(ctx, m))
+	in, err := inbound(ctx, x)
+	var acc chat.Accepted
+	if err == nil {
+		acc, err = x.handler(ctx, in)
+	}
 	ctx = context.WithoutCancel(ctx)
+	var said tellUser
 	switch {
+	case errors.As(err, &said):
+		x.tell(ctx, string(said))
+		return nil
 	case errors.Is(err, chat.ErrTooLarge):
 		x.tell(ctx, tooLong)
 	case err != nil:
@@ -108,7 +138,7 @@ func (x *acknowledgment) deliver(ctx context.Context, m message) error {
 		x.timer.Stop()
 	case acc.Refused != "":
 		x.tell(ctx, acc.Refused)
-	case acc.Run == "":
+	case acc.Run == "" && !x.press:
 		x.tell(ctx, done)
 	default:
 		x.later(ctx)
@@ -116,7 +146,13 @@ func (x *acknowledgment) deliver(ctx context.Context, m message) error {
 	return err
 }
 
-// inbound converts the command to a message that addresses the bot.
+// message returns a text of the user as a message of the channel.
+func (x *acknowledgment) message(text string) message {
+	by, about := x.i.author()
+	return message{ID: x.i.ID, Channel: x.i.Channel, Guild: x.i.Guild, Author: by, Member: about, Content: text, At: created(x.i.ID)}
+}
+
+// inbound converts m to a message that addresses the bot, and is answered by a response to the interaction.
 func (x *acknowledgment) inbound(ctx context.Context, m message) chat.Message {
 	var p place
 	switch at := x.i.Place; {
@@ -144,7 +180,7 @@ func (i interaction) mayWrite() bool {
 	return i.Guild == "" || bits&most == most
 }
 
-// later shows the user that the bot is thinking, if it is not shown yet.
+// later gives the first response, if there is none yet.
 func (x *acknowledgment) later(ctx context.Context) {
 	x.timer.Stop()
 	x.think(ctx)
@@ -153,8 +189,11 @@ func (x *acknowledgment) later(ctx context.Context) {
 // think is later for the timer itself.
 func (x *acknowledgment) think(ctx context.Context) {
 	x.job(func() {
-		if !x.deferred {
-			x.deferred = x.answer(ctx, answerLater, "")
+		if kind := answerLater; !x.deferred {
+			if x.press {
+				kind = answerNothing
+			}
+			x.deferred = x.answer(ctx, kind, "")
 		}
 	})
 }
@@ -172,7 +211,10 @@ func (x *acknowledgment) tell(ctx context.Context, text string) {
 		ctx, cancel := context.WithTimeout(ctx, requestTime)
 		defer cancel()
 		to := reply{Application: x.i.Application, Token: x.i.Token}
-		err := x.client.do(ctx, http.MethodDelete, to.path("/messages/@original"), nil, nil)
+		var err error
+		if !x.press { // otherwise that is the message with the question
+			err = x.client.do(ctx, http.MethodDelete, to.path("/messages/@original"), nil, nil)
+		}
 		if err == nil {
 			err = x.client.do(ctx, http.MethodPost, to.path(""), body{Content: text, Flags: ephemeral, Buttons: []row{}}, nil)
 		}
@@ -203,12 +245,12 @@ func (x *acknowledgment) answer(ctx context.Context, kind int, text string) bool
 	if x.private || text != "" {
 		shown = ephemeral
 	}
-	in := struct {
-		Type int      `json:"type"`
-		Data callback `json:"data"`
-	}{kind, callback{Content: text, Flags: shown}}
+	in := firstResponse{kind, callback{Content: text, Flags: shown}}
+	if kind == answerNothing {
+		in.Data = nil
+	}
 	for ctx.Err() == nil {
-		err := x.client.do(ctx, http.MethodPost, "interactions/"+x.i.ID+"/"+x.i.Token+"/callback", in, nil)
+		err := x.client.do(ctx, http.MethodPost, x.i.path(), in, nil)
 		var r *refusal
 		switch {
 		case err == nil:

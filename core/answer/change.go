@@ -315,6 +315,8 @@ const between = "\n\n"
 type Choices struct {
 	ID      string   `json:"id"`
 	Options []string `json:"options"`
+	Other   string   `json:"other,omitempty"`   // the label of an answer in the user's own words; empty: there is none
+	Details bool     `json:"details,omitempty"` // users who can choose can have more shown, each alone
 	// Approval is that of [chat.Question]. Readers in other processes do not get it.
 	Approval bool `json:"-"`
 	// Chosen is the number of the chosen option, from 1; 0 while users can choose.

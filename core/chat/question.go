@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"slices"
 	"time"
 
 	"parley/core/answer"
@@ -10,7 +11,12 @@ import (
 // Question asks users to choose from options: buttons where the platform has them. One of the users in For chooses
 // once, by a button, or, as long as it is the last message of the room, by writing the option or its number.
 type Question struct {
-	Options []string `json:"options"` // 1 to 10, each of up to 60 characters
+	Options []string `json:"options"` // up to 10, each of up to 60 characters; at least 1, unless Other is set
+	// Other is the label of an answer in the user's own words, such as "Something else…"; empty: only the options can be chosen.
+	// The words then become the last option, which is the chosen one.
+	Other string `json:"other,omitempty"`
+	// Details are a text that is not part of the answer, because others read it too. Each user in For can have it shown.
+	Details string `json:"details,omitempty"`
 	// Approval means that the last option refuses something, and the others approve it. Platforms can color them.
 	Approval bool       `json:"approval,omitempty"`
 	For      []EntityID `json:"for"`     // the only users who can choose; if empty, no user can
@@ -38,26 +44,42 @@ func (q Question) Open(now time.Time) bool { return q.ResultRun == "" && now.Bef
 
 // Choices returns the visible part of q, with the choice if there is one.
 func (q Question) Choices() *answer.Choices {
-	c := &answer.Choices{ID: q.ID, Options: q.Options, Approval: q.Approval}
+	c := &answer.Choices{ID: q.ID, Options: q.Options, Other: q.Other, Details: q.Details != "", Approval: q.Approval}
 	if q.By != "" {
 		c.Chosen = q.Choice + 1
+		if last := len(q.Options) - 1; q.Other != "" { // perhaps words
+			c.Options = append(slices.Clone(q.Options[:last]), text.Brief(q.Options[last], maxLabel))
+		}
 	}
 	return c
 }
 
 // ChoiceLine describes the choice, and the user who made it if others could have.
 func (q Question) ChoiceLine(where RoomKind) string {
-	mark := "→ **" + q.Options[q.Choice] + "**"
+	chosen := q.Options[q.Choice]
+	if q.Other != "" {
+		chosen = text.Unmarked(text.Brief(chosen, maxLine))
+	}
+	mark := "→ **" + chosen + "**"
 	if !where.Private() && q.Name != "" {
 		mark += " (" + text.Unmarked(q.Name) + ")"
 	}
 	return mark
 }
 
+const (
+	maxLine  = 200 // characters of a choice in one line
+	maxLabel = 60  // characters of words as a label
+	// MaxWords is the maximum length of an answer in a user's own words, in characters.
+	MaxWords = 4000
+)
+
 // Choice is an [Inbound]: a user pressed a button.
 type Choice struct {
 	Question string // the question's ID
-	Option   int    // from 0
+	Option   int    // from 0; not used with Words or Show
+	Words    string // the user's own words instead of an option: see [Question.Other]
+	Show     bool   // nothing is chosen: the user wants to read [Question.Details], which come in [Accepted.Refused]
 	Room     RoomID
 	Author   EntityID
 	BilledTo EntityID // whose limits the result counts against, like [Address.BilledTo]; empty: the author's

@@ -126,6 +126,8 @@ type Address struct {
 	// provisional: the connector can change it.
 	Untitled      bool   `json:"untitled,omitempty"`
 	ConnectorData []byte `json:"own,omitempty"` // connector-specific; at most MaxOwn bytes
+	// Ephemeral reports whether the place has other readers, and the platform can show a text there to one user alone.
+	Ephemeral bool `json:"ephemeral,omitempty"`
 	// Response is connector-specific like ConnectorData, and is for the answer to one message only, while the platform
 	// waits for it: see [RunRespond]. It is empty in all other addresses. It can contain a secret.
 	Response []byte `json:"response,omitempty"`

@@ -103,9 +103,15 @@ func (ap *Approvals) Approve(ctx context.Context, c *action.Call, t *action.Tool
 	if standing, err := ap.standing(ctx, c, t, a); err != nil || standing {
 		return false, "", err
 	}
-	shown, ok := describe(c, t, a)
+	shown, arguments, ok := describe(c, t, a)
 	if !ok {
 		return false, tooLongLine, nil
+	}
+	inPlace, hidden := c.Turn.Staff, ""
+	if inPlace && c.Turn.Room.Address.Ephemeral {
+		hidden = arguments
+	} else {
+		shown += "\n" + arguments
 	}
 	r, full, err := ap.request(ctx, c, t, a)
 	if err != nil || full {
@@ -115,7 +121,6 @@ func (ap *Approvals) Approve(ctx context.Context, c *action.Call, t *action.Tool
 	if len(replaced) > 0 {
 		shown += "\nIt replaces an earlier request for this tool."
 	}
-	inPlace := c.Turn.Staff
 	if err == nil {
 		r, err = ap.loadDecision(ctx, c, r, shown, inPlace)
 	}
@@ -123,7 +128,7 @@ func (ap *Approvals) Approve(ctx context.Context, c *action.Call, t *action.Tool
 	case err != nil:
 		return false, "", err
 	case r.Decision == chat.Pending:
-		refused, err = ap.ask(ctx, c, t, r, shown, a.Public, inPlace)
+		refused, err = ap.ask(ctx, c, t, r, described{shown, hidden, a.Public, inPlace})
 		return true, refused, err
 	case r.Decision == chat.Replaced && time.Now().Before(r.Expires):
 		if replaced, err := ap.isReplaced(ctx, r); err != nil || replaced {
@@ -138,16 +143,24 @@ func (ap *Approvals) Approve(ctx context.Context, c *action.Call, t *action.Tool
 
 // ask asks for the approval of r, in place of earlier requests of the same user for the same tool, and parks the run.
 // It fails with [chat.ErrParked], and with the error of the store.
-func (ap *Approvals) ask(ctx context.Context, c *action.Call, t *action.Tool, r chat.Approval, shown, public string, inPlace bool) (refused string, err error) {
+func (ap *Approvals) ask(ctx context.Context, c *action.Call, t *action.Tool, r chat.Approval, d described) (refused string, err error) {
 	replaces, err := ap.replace(ctx, r)
 	if err != nil {
 		return "", err
 	}
 	kinds := r.Kind != "" && t.Def.Effect != action.Dangerous // a dangerous action is approved call by call, whatever its kind
-	if inPlace {
-		return ap.askHere(ctx, c, r, shown, options(kinds && c.Turn.Owner, replaces))
+	if d.inPlace {
+		return ap.askHere(ctx, c, r, d, options(kinds && c.Turn.Owner, replaces))
 	}
-	return ap.askOwners(ctx, c, t, r, shown, public, options(kinds, replaces))
+	return ap.askOwners(ctx, c, t, r, d.shown, d.public, options(kinds, replaces))
+}
+
+// described is the description of a call that waits for an approval.
+type described struct {
+	shown   string // to approvers
+	hidden  string // [chat.Question.Details]: the arguments, where others read the question
+	public  string // to users who can't approve it; see [action.Approval]
+	inPlace bool   // asked in the answer itself, not in the direct chats of the owners
 }
 
 // loadDecision returns r in its state after the wait: with the option that was chosen in the answer, or expired. The line
@@ -251,17 +264,17 @@ func (ap *Approvals) use(ctx context.Context, r chat.Approval) (refused string, 
 	return refusedLine, nil
 }
 
-// describe returns the text for the approver, or false if it can't be shown completely.
-func describe(c *action.Call, t *action.Tool, a action.Approval) (string, bool) {
+// describe returns the text for the approver, and the arguments, or false if these can't be shown completely.
+func describe(c *action.Call, t *action.Tool, a action.Approval) (call, arguments string, ok bool) {
 	shown := a.Shown
 	if shown == "" {
 		shown = string(c.Parameters)
 	}
 	quoted, ok := Quote(shown)
 	if !ok {
-		return "", false
+		return "", "", false
 	}
-	return fmt.Sprintf("🔐 **%s** (%s, %s)\n```\n%s\n```", text.Label(a.Tool), text.Label(a.Server), cmp.Or(a.Effect, t.Def.Effect), quoted), true
+	return fmt.Sprintf("🔐 **%s** (%s, %s)", text.Label(a.Tool), text.Label(a.Server), cmp.Or(a.Effect, t.Def.Effect)), "```\n" + quoted + "\n```", true
 }
 
 // options returns the options of a question. all reports whether calls of this kind can be approved together, and

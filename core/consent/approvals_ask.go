@@ -19,13 +19,13 @@ const approvalSubject = "approval/"
 
 // askHere asks in the answer itself, because its user may approve. It parks the run ([chat.ErrParked]). Only an owner
 // gets the option for all calls.
-func (ap *Approvals) askHere(ctx context.Context, c *action.Call, r chat.Approval, shown string, offered []string) (refused string, err error) {
+func (ap *Approvals) askHere(ctx context.Context, c *action.Call, r chat.Approval, d described, offered []string) (refused string, err error) {
 	from, err := ap.approvers(ctx, r.Asker, slices.Contains(offered, always))
 	if err != nil {
 		return "", err
 	}
 	state, err := Ask(ctx, c, Request{
-		Subject: approvalSubject + r.ID, Description: shown + "\n\n⏳ Waiting for an approval.", Options: offered, Approval: true,
+		Subject: approvalSubject + r.ID, Description: d.shown + "\n\n⏳ Waiting for an approval.", Details: d.hidden, Options: offered, Approval: true,
 		From: from, Until: r.Expires, Lasting: true,
 	})
 	if state == Unseen {

@@ -57,21 +57,30 @@ func (cs *Choices) choose(ctx context.Context, c chat.Choice, id chat.MemoryID, 
 	q, refused, err := cs.questionFor(ctx, c)
 	if err != nil {
 		return chat.Accepted{}, fmt.Errorf("choose: %w", err)
-	} else if refused == closed && q.ResultRun != "" && q.By == c.Author && q.Choice == c.Option {
+	} else if refused == closed && q.ResultRun != "" && isChoice(q, c) {
 		if acc, known, err := firstDelivery(ctx, cs.Store, chat.Memory{ID: id, Room: q.Room}); known || err != nil {
 			acc.Altered = false
 			return acc, err // the same press once more
 		}
 	}
+	if c.Show && refused == "" {
+		refused = q.Details
+	}
 	if refused != "" {
 		return chat.Accepted{Refused: refused}, nil
+	}
+	option, words := c.Option, c.Words
+	if words != "" {
+		option = len(q.Options)
+	} else {
+		words = q.Options[option]
 	}
 	payer, err := access.PersonOf(ctx, cs.Store, cmp.Or(c.BilledTo, c.Author))
 	if err != nil {
 		return chat.Accepted{}, fmt.Errorf("choose: %w", err)
 	}
-	acc, err := cs.Store.Choose(ctx, q.ID, c.Option, chat.Memory{
-		ID: id, Room: q.Room, Kind: chat.KindCommand, Author: c.Author, Name: text.Visible(c.Name), Text: cmp.Or(wrote, q.Options[c.Option]),
+	acc, err := cs.Store.Choose(ctx, q.ID, option, chat.Memory{
+		ID: id, Room: q.Room, Kind: chat.KindCommand, Author: c.Author, Name: text.Visible(c.Name), Text: cmp.Or(wrote, words),
 		InReplyTo: chat.Run{ID: q.Run}.Said(), At: time.Now(),
 	}, payer)
 	if errors.Is(err, answer.ErrLost) {
@@ -82,7 +91,7 @@ func (cs *Choices) choose(ctx context.Context, c chat.Choice, id chat.MemoryID, 
 	if acc.Duplicate { // another press was faster; it is the same one if it chose the same option
 		if q, err = cs.Store.Question(ctx, c.Question); err != nil {
 			return chat.Accepted{}, fmt.Errorf("choose: %w", err)
-		} else if q.By != c.Author || q.Choice != c.Option {
+		} else if !isChoice(q, c) {
 			acc = chat.Accepted{Refused: closed}
 		}
 		return acc, nil
@@ -91,6 +100,11 @@ func (cs *Choices) choose(ctx context.Context, c chat.Choice, id chat.MemoryID, 
 	cs.Questions.Lanes.Wake(schedule.Lane{Room: q.Room, Control: true})
 	acc.Chosen = true
 	return acc, nil
+}
+
+// isChoice reports whether q was answered with c.
+func isChoice(q chat.Question, c chat.Choice) bool {
+	return q.By == c.Author && (c.Words == "" && q.Choice == c.Option || c.Words != "" && q.Options[q.Choice] == c.Words)
 }
 
 // questionFor returns the question that c answers, or the reason for the user why it answers none. The rights of the user are
@@ -103,7 +117,9 @@ func (cs *Choices) questionFor(ctx context.Context, c chat.Choice) (q chat.Quest
 		return q, closed, nil
 	case err != nil:
 		return q, "", err
-	case q.Room != c.Room, c.Option < 0, c.Option >= len(q.Options), q.ResultRun != "":
+	case q.Room != c.Room, c.Words == "" && !c.Show && (c.Option < 0 || c.Option >= len(q.Options)), q.ResultRun != "":
+		return q, closed, nil
+	case c.Words != "" && q.Other == "", len(c.Words) > 4*chat.MaxWords, c.Show && q.Details == "":
 		return q, closed, nil
 	case !q.Open(time.Now()):
 		if err := cs.Questions.retire(ctx, q); err != nil {
@@ -163,8 +179,8 @@ func (cs *Choices) openFor(ctx context.Context, m chat.Message) (asked []chat.Qu
 	return asked, nil
 }
 
-// typed reports whether m answers the newest question to its author here, by an option's text or number, and accepts it
-// if so. Later in the conversation the same words can mean something else, so only the buttons answer the question
+// typed reports whether m answers the newest question to its author here, by an option's text or number, or in words of its own if
+// the question permits that, and accepts it if so. Later in the conversation the same words can mean something else, so only the buttons answer the question
 // then. It fails with the error of the store.
 func (cs *Choices) typed(ctx context.Context, m chat.Message, asked []chat.Question) (acc chat.Accepted, ok bool, err error) {
 	if len(asked) == 0 {
@@ -172,7 +188,10 @@ func (cs *Choices) typed(ctx context.Context, m chat.Message, asked []chat.Quest
 	}
 	q := asked[len(asked)-1]
 	i, ok := answer.Choices{Options: q.Options}.Named(m.Text)
-	if !ok {
+	words := ""
+	if ok = ok && len(m.Text) <= 4*maxLabel; !ok && q.Other != "" && q.Handler != action.AsMessage {
+		words = m.Text
+	} else if !ok {
 		return chat.Accepted{}, false, nil
 	}
 	asker, err := cs.Store.Run(ctx, q.Run)
@@ -188,14 +207,14 @@ func (cs *Choices) typed(ctx context.Context, m chat.Message, asked []chat.Quest
 		}
 		return chat.Accepted{}, false, nil
 	}
-	c := chat.Choice{Question: q.ID, Option: i, Room: m.Room, Author: m.Author, BilledTo: m.Address.BilledTo, Name: m.Name, Roles: m.Roles}
+	c := chat.Choice{Question: q.ID, Option: i, Words: words, Room: m.Room, Author: m.Author, BilledTo: m.Address.BilledTo, Name: m.Name, Roles: m.Roles}
 	acc, err = cs.choose(ctx, c, m.ID, m.Text)
 	return acc, err == nil && acc.Refused == "", err
 }
 
-// canAnswer reports whether m can name an option of a question, judged by m alone.
+// canAnswer reports whether m can answer a question, judged by m alone.
 func canAnswer(m chat.Message) bool {
-	return !m.Bot && m.Text != "" && len(m.Text) <= 4*maxLabel && (m.Place.Kind.Private() || m.Addressed)
+	return !m.Bot && m.Text != "" && len(m.Text) <= 4*chat.MaxWords && (m.Place.Kind.Private() || m.Addressed)
 }
 
 // isNewest reports whether neither users nor the agent have written in the room of q since q was asked. asker is the

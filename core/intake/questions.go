@@ -66,17 +66,15 @@ func (qs *Questions) Complete(q chat.Question) (chat.Question, error) {
 	if qs.handlers[q.Handler] == nil {
 		return q, fmt.Errorf(noHandlerFmt, q.Handler)
 	}
-	if n := len(q.Options); n == 0 || n > action.MaxOptions {
+	if n := len(q.Options); n == 0 && q.Other == "" || n > action.MaxOptions {
 		return q, fmt.Errorf("a question with %d options", n)
 	}
 	q = text.CleanAll(q)
-	q.Options = slices.Clone(q.Options)
+	q.Options, q.Other = slices.Clone(q.Options), shortLabel(q.Other)
 	for i, o := range q.Options {
-		label := []rune(strings.Join(strings.Fields(text.Visible(o)), " "))
-		if len(label) == 0 {
+		if q.Options[i] = shortLabel(o); q.Options[i] == "" {
 			return q, errors.New("an option without text")
 		}
-		q.Options[i] = string(label[:min(len(label), maxLabel)])
 	}
 	q.ID, q.Asked = rand.Text(), time.Now()
 	if q.Expires.IsZero() {
@@ -87,6 +85,12 @@ func (qs *Questions) Complete(q chat.Question) (chat.Question, error) {
 	}
 	q.Choice, q.By, q.Name, q.BilledTo, q.ResultRun = 0, "", "", "", ""
 	return q, nil
+}
+
+// shortLabel returns the visible characters of an option, in one line.
+func shortLabel(option string) string {
+	label := []rune(strings.Join(strings.Fields(text.Visible(option)), " "))
+	return string(label[:min(len(label), maxLabel)])
 }
 
 // Text returns the text above the options. It is in the verdict of the run that asked, as long as that is kept, and

@@ -57,6 +57,7 @@ func quote(c *action.Call, t *action.Tool) string { return "quote/" + c.Key(t.De
 // The text and the options of the question whether a call that may be a quote is made.
 const (
 	confirmLine = "This call came from content I was given to read:\n```\n%s\n%s\n```\nRun it?"
+	hiddenLine  = "This call came from content I was given to read: %s. Run it?"
 	doIt        = "Run it"
 	dont        = "Don't"
 )
@@ -81,14 +82,17 @@ func (tc *Calls) confirm(ctx context.Context, c llm.ToolCall, t *action.Tool, pa
 		return longQuoteLine, nil
 	}
 	call := tc.call(ctx, c, params)
-	subject, shown := quote(call, t), fmt.Sprintf(confirmLine, t.Def.Name, quoted)
+	subject, shown, details := quote(call, t), fmt.Sprintf(confirmLine, t.Def.Name, quoted), ""
+	if tc.Turn.Room.Address.Ephemeral {
+		shown, details = fmt.Sprintf(hiddenLine, text.Label(t.Def.Title())), "```\n"+quoted+"\n```"
+	}
 	state, q, err := consent.Of(ctx, call, subject)
 	if err != nil {
 		return "", fmt.Errorf("read the confirmation of %s: %w", t.Def.Name, err)
 	}
 	if state == consent.Open {
 		state, err = consent.Ask(ctx, call, consent.Request{
-			Subject: subject, Description: shown, Options: []string{doIt, dont}, Until: time.Now().Add(tc.ConfirmFor),
+			Subject: subject, Description: shown, Details: details, Options: []string{doIt, dont}, Until: time.Now().Add(tc.ConfirmFor),
 		})
 		if err != nil {
 			return "", err

@@ -74,7 +74,7 @@ func (r budgetRun) Park(ctx context.Context, description string, w action.Wait) 
 }
 
 // reportLimit tells users about a limit that is reached: each of them once a day, so that the notices don't become a
-// flood of their own. An answer that breaks off always has a reason, and so does the outcome, for clients that wait for
+// flood of their own, and in each response to a command. An answer that breaks off always has a reason, and so does the outcome, for clients that wait for
 // an answer. Other errors are returned unchanged.
 func (sp *spending) reportLimit(ctx context.Context, err error) error {
 	var over *quota.LimitError
@@ -84,11 +84,15 @@ func (sp *spending) reportLimit(ctx context.Context, err error) error {
 	}
 	sp.at.reason = over.Sentence()
 	sp.Log.Info("a limit is reached", "run", sp.at.run.ID, "limit", over.Bucket, "until", over.Until)
+	empty := sp.at.answer.View().Text() == ""
+	if empty && sp.at.run.Kind == chat.RunRespond { // its platform waits, and shows the reason to the user alone
+		return chat.ErrNothingToSay
+	}
 	first, werr := sp.Meter.FirstNotice(ctx)
 	if werr != nil {
 		return errors.Join(err, werr)
 	}
-	if !first && sp.at.answer.View().Text() == "" {
+	if !first && empty {
 		return chat.ErrNothingToSay
 	}
 	sp.at.answer.Apply(answer.Change{Kind: answer.Text, Step: markStep, Text: sp.at.reason})

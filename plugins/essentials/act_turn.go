@@ -84,7 +84,7 @@ func chooseOption() namedAction {
 			Question string
 			Options  []string
 		}) (action.Result, error) {
-			if err := c.Ask(ctx, chat.Question{Options: p.Options, Handler: action.AsMessage}); err != nil {
+			if err := c.Ask(ctx, chat.Question{Options: p.Options, Other: "Something else…", Handler: action.AsMessage}); err != nil {
 				return action.Result{}, err
 			}
 			c.Update(p.Question)

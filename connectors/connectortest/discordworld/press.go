@@ -1,16 +1,47 @@
 package discordworld
 
-import "parley/connectors/connectortest"
+import (
+	"parley/connectors/connectortest"
+	"parley/connectors/discord/discordfake"
+)
 
 // Press presses a button under the newest message that has one.
 func (w *Platform) Press(from connectortest.User, in connectortest.Room, option int) {
 	all := w.Fake.Messages(string(in))
 	for i := len(all) - 1; i >= 0; i-- {
 		if buttons := all[i].Buttons(); len(buttons) > option {
-			w.Fake.Press(all[i].ID, w.users[from], buttons[option].ID)
+			press(w.Fake, all[i].ID, w.users[from], buttons[option])
 			return
 		}
 	}
+}
+
+func press(fake *discordfake.Server, message, user string, b discordfake.Button) {
+	if b.Value != "" {
+		fake.Press(message, user, b.ID, b.Value)
+		return
+	}
+	fake.Press(message, user, b.ID)
+}
+
+// PressLabel presses the button with a label under the newest message that has one, and returns the message's id.
+func (w *Platform) PressLabel(from connectortest.User, in connectortest.Room, label string) string {
+	all := w.Fake.Messages(string(in))
+	for i := len(all) - 1; i >= 0; i-- {
+		for _, b := range all[i].Buttons() {
+			if b.Label == label {
+				press(w.Fake, all[i].ID, w.users[from], b)
+				return all[i].ID
+			}
+		}
+	}
+	return ""
+}
+
+// Write has a user write a text into the modal that was opened last, by a press of a message or by a menu.
+func (w *Platform) Write(from connectortest.User, in connectortest.Room, message, text string) {
+	m := w.Fake.Opened()
+	w.Fake.SubmitModal(string(in), message, w.users[from], m.ID, m.Labels[0].Input.ID, text)
 }
 
 // Buttons are the labels of all that can be pressed.

@@ -65,14 +65,54 @@ func (s *Server) Autocomplete(channelID, userID, name string, options ...string)
 	return s.command(autocompleteInteraction, channelID, userID, name, options)
 }
 
-func (s *Server) command(kind int, channelID, userID, name string, values []string) string {
-	ch := s.mustChannel(channelID)
+// Menu has a user give a command of the menu of a message. It returns "" like Command.
+func (s *Server) Menu(messageID, userID, name string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := s.mustMessage(messageID)
+	return s.menu(3, m.channel, userID, name, messageID, object{"messages": object{messageID: s.messageObject(m)}})
+}
+
+// UserMenu has a user give a command of the menu of a user. It returns "" like Command.
+func (s *Server) UserMenu(channelID, userID, name, about string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.menu(2, s.mustChannel(channelID), userID, name, about, object{"users": object{about: s.mustUser(about).object()}})
+}
+
+func (s *Server) menu(kind int, ch *channel, userID, name, target string, resolved object) string {
+	c := s.offered(ch, kind, name)
+	if c == nil {
+		return ""
+	}
+	return s.interact(&interaction{kind: commandInteraction, user: s.mustUser(userID), channel: ch},
+		object{"id": c.ID, "name": name, "type": kind, "target_id": target, "resolved": resolved})
+}
+
+// offered is the command of a kind that users see in a channel; nil if there is none.
+func (s *Server) offered(ch *channel, kind int, name string) *command {
 	all := slices.Clone(s.commands[""])
 	if ch.guild != nil {
 		all = append(all, s.commands[ch.guild.id]...)
 	}
-	at := slices.IndexFunc(all, func(c command) bool { return c.Name == name })
+	at := slices.IndexFunc(all, func(c command) bool { return c.Name == name && c.kind() == kind })
 	if at < 0 || ch.guild != nil && ch.guild.noCommands {
+		return nil
+	}
+	return &all[at]
+}
+
+func (c command) kind() int {
+	if c.Type == nil {
+		return 1
+	}
+	return *c.Type
+}
+
+func (s *Server) command(kind int, channelID, userID, name string, values []string) string {
+	ch := s.mustChannel(channelID)
+	known := s.offered(ch, 1, name)
+	if known == nil {
 		return ""
 	}
 	given := map[string]string{}
@@ -85,7 +125,7 @@ func (s *Server) command(kind int, channelID, userID, name string, values []stri
 		given[values[i]] = values[i+1]
 		options = append(options, o)
 	}
-	for _, o := range all[at].Options {
+	for _, o := range known.Options {
 		if o.Required && given[o.Name] == "" && kind == commandInteraction {
 			return ""
 		}
@@ -94,7 +134,7 @@ func (s *Server) command(kind int, channelID, userID, name string, values []stri
 	if len(given) > 0 {
 		return ""
 	}
-	data := object{"id": all[at].ID, "name": name, "type": 1}
+	data := object{"id": known.ID, "name": name, "type": 1}
 	if len(options) > 0 {
 		data["options"] = options
 	}
@@ -161,8 +201,14 @@ func (s *Server) putCommands(c *call) (int, any, *apiError) {
 }
 
 func (c command) check() *apiError {
-	if c.ID != "" || c.Type != nil && *c.Type != 1 {
+	if c.ID != "" || c.kind() > 3 {
 		return notModelled("this type of command")
+	}
+	if c.kind() > 1 { // in a menu
+		if n := len([]rune(c.Name)); n == 0 || n > 32 || c.Description != "" || len(c.Options) > 0 {
+			return invalidForm("name", "APPLICATION_COMMAND_INVALID_NAME", "Command name or description is invalid: "+c.Name)
+		}
+		return nil
 	}
 	if n := len([]rune(c.Description)); !commandName.MatchString(c.Name) || n == 0 || n > 100 {
 		return invalidForm("name", "APPLICATION_COMMAND_INVALID_NAME", "Command name or description is invalid: "+c.Name)

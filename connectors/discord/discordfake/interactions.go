@@ -60,39 +60,98 @@ type Choice struct {
 	Value string `json:"value"`
 }
 
-// Button is a button under a message.
+// Button is a button under a message, or an option of a menu there, which then has a value.
 type Button struct {
 	Label string `json:"label"`
 	ID    string `json:"custom_id"`
+	Value string `json:"value"`
 }
 
-// Buttons are those under m.
+// Buttons are those under m, and the options of its menus.
 func (m Message) Buttons() (all []Button) {
 	var rows []struct {
-		Buttons []Button `json:"components"`
+		Buttons []struct {
+			Button
+			Options []Button `json:"options"`
+		} `json:"components"`
 	}
 	_ = json.Unmarshal(m.Components, &rows) // it was checked when it came
 	for _, r := range rows {
-		all = append(all, r.Buttons...)
+		for _, b := range r.Buttons {
+			if len(b.Options) == 0 {
+				all = append(all, b.Button)
+			}
+			for _, o := range b.Options {
+				all = append(all, Button{o.Label, b.ID, o.Value})
+			}
+		}
 	}
 	return all
 }
 
-// Press has a user press a button. Sessions hear INTERACTION_CREATE, whatever their intents.
-func (s *Server) Press(messageID, userID, customID string) {
+// Press has a user press a button, or choose values of a menu. Sessions hear INTERACTION_CREATE, whatever their intents. It returns the
+// interaction's id.
+func (s *Server) Press(messageID, userID, customID string, values ...string) string {
+	data := object{"custom_id": customID, "component_type": 2}
+	if len(values) > 0 {
+		data["component_type"], data["values"] = 3, values
+	}
+	return s.Component(messageID, userID, data)
+}
+
+// Component has a user use a component of a message, with any data: also of a kind that no one knows yet.
+func (s *Server) Component(messageID, userID string, data map[string]any) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := s.mustMessage(messageID)
-	s.interact(&interaction{kind: componentInteraction, user: s.mustUser(userID), channel: m.channel, pressed: m},
-		object{"custom_id": customID, "component_type": 2})
+	return s.interact(&interaction{kind: componentInteraction, user: s.mustUser(userID), channel: m.channel, pressed: m}, data)
 }
 
-// SubmitModal has a user submit a modal with one text. It returns the interaction's id.
-func (s *Server) SubmitModal(channelID, userID, customID, input, text string) string {
+// Modal is a modal as users see it.
+type Modal struct {
+	ID     string `json:"custom_id"`
+	Title  string `json:"title"`
+	Labels []struct {
+		Label       string `json:"label"`
+		Description string `json:"description"`
+		Input       struct {
+			ID string `json:"custom_id"`
+		} `json:"component"`
+	} `json:"components"`
+}
+
+// Opened is the modal that was opened last; its title is empty if there is none.
+func (s *Server) Opened() (m Modal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.interact(&interaction{kind: modalInteraction, user: s.mustUser(userID), channel: s.mustChannel(channelID)},
-		object{"custom_id": customID, "components": []object{{"type": 1, "components": []object{{"type": 4, "custom_id": input, "value": text}}}}})
+	for _, a := range s.pressAnswers {
+		if a.Type == 9 {
+			m = Modal{}
+			_ = json.Unmarshal(a.Modal, &m) // it was checked when it came
+		}
+	}
+	return m
+}
+
+// SubmitModal has a user submit a modal with one text, which a press of a message opened if messageID is not empty. It returns the
+// interaction's id.
+func (s *Server) SubmitModal(channelID, messageID, userID, customID, input, text string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := &interaction{kind: modalInteraction, user: s.mustUser(userID), channel: s.mustChannel(channelID)}
+	if messageID != "" {
+		i.pressed = s.mustMessage(messageID)
+	}
+	return s.interact(i, object{
+		"custom_id": customID, "components": []object{{"type": 18, "id": 1, "component": object{"type": 4, "id": 2, "custom_id": input, "value": text}}},
+	})
+}
+
+// Unknown dispatches an interaction of a type that no one knows yet.
+func (s *Server) Unknown(channelID, userID string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.interact(&interaction{kind: 99, user: s.mustUser(userID), channel: s.mustChannel(channelID)}, object{"type": "?"})
 }
 
 // Redeliver dispatches an interaction once more, as a resume does.
@@ -211,7 +270,7 @@ func (s *Server) respond(i *interaction, form callbackForm, out *PressAnswer) *a
 		return checkChoices(data.Choices)
 	case 9:
 		out.Modal = form.Data
-		return nil
+		return checkModal(form.Data)
 	}
 	var data createForm
 	if len(form.Data) > 0 {
@@ -236,9 +295,23 @@ func (s *Server) respond(i *interaction, form callbackForm, out *PressAnswer) *a
 		return e
 	case 5:
 		i.deferred = true
-	case 7:
+	case 6, 7:
 		if i.pressed == nil {
 			return invalidForm("type", "INTERACTION_CALLBACK_TYPE", "there is no message to update")
+		}
+	}
+	return nil
+}
+
+// checkModal wants a modal to ask for texts, each with a label.
+func checkModal(data json.RawMessage) *apiError {
+	var m Modal
+	if json.Unmarshal(data, &m) != nil || m.ID == "" || len(m.Labels) == 0 {
+		return invalidForm("components", "BASE_TYPE_REQUIRED", "This field is required")
+	}
+	for _, l := range m.Labels {
+		if l.Input.ID == "" || l.Label == "" {
+			return invalidForm("components", "BASE_TYPE_REQUIRED", "This field is required")
 		}
 	}
 	return nil

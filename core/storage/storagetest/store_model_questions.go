@@ -81,6 +81,9 @@ func (s *storeModel) Choose(_ context.Context, id string, option int, in chat.Me
 		return chat.Accepted{}, answer.ErrLost
 	}
 	q := &s.asked[i]
+	if option == len(q.Options) && q.Other != "" {
+		q.Options = append(slices.Clone(q.Options), in.Text)
+	}
 	q.Choice, q.By, q.Name, q.BilledTo = option, in.Author, in.Name, payer
 	acc := s.carryOn(q, in.ID)
 	acc.Memory = in.ID

@@ -12,6 +12,7 @@ import (
 func questionChecks() []storeCheck {
 	return []storeCheck{
 		{"a question is answered once in the messages of its run (SE-07)", chooseOnce},
+		{"words are the last option of a question that permits them, and no option of another", chooseWords},
 		{"an expired or answered question can't be chosen (SE-07)", chooseLate},
 		{"a duplicate message is no choice and stays the input of its run (IN-16)", chooseKnown},
 		{"an unanswered question is closed once and its run continues without a choice", retireOnce},
@@ -76,6 +77,24 @@ func chooseOnce(t *testing.T, s store) {
 	got, err = s.Question(t.Context(), "q")
 	s.must(err)
 	s.same("the question that was answered", got, q)
+}
+
+func chooseWords(t *testing.T, s store) {
+	r := s.start(s.opened("room", 1).ID, "owner")
+	for other, want := range map[string]int{"": 2, "Something else": 3} {
+		q := question(r, "q"+other)
+		q.Other, q.Details = other, "more"
+		s.must(s.Ask(t.Context(), q))
+		in := pick(chat.MemoryID("press" + other))
+		in.Text = "neither"
+		acc, err := s.Choose(t.Context(), q.ID, 2, in, "ada")
+		s.must(err)
+		got, err := s.QuestionOf(t.Context(), acc.Run)
+		s.must(err)
+		if len(got.Options) != want || want == 3 && got.Options[2] != "neither" || got.Choice != 2 || got.Details != "more" {
+			t.Errorf("chosen: %+v; want %d options", got, want)
+		}
+	}
 }
 
 func chooseKnown(t *testing.T, s store) {

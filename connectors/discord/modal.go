@@ -1,0 +1,86 @@
+package discord
+
+import (
+	"context"
+	"strings"
+
+	"parley/core/chat"
+	"parley/core/text"
+)
+
+// Discord's numbers for modals.
+const (
+	textInput = 4
+	label     = 18
+	paragraph = 2 // several lines
+
+	longestLabel       = 45  // characters, also of a title
+	longestDescription = 100 // characters
+)
+
+// modal is a form with one text.
+type modal struct {
+	ID     string  `json:"custom_id"`
+	Title  string  `json:"title"`
+	Inputs []input `json:"components"`
+}
+
+// input is a component of a modal: a label around a text, the text itself, or, in answers of older clients, a row with it.
+type input struct {
+	Type        int     `json:"type"`
+	Label       string  `json:"label,omitempty"`
+	Description string  `json:"description,omitempty"`
+	Inner       *input  `json:"component,omitempty"`
+	Row         []input `json:"components,omitempty"`
+	ID          string  `json:"custom_id,omitempty"`
+	Style       int     `json:"style,omitempty"`
+	Longest     int     `json:"max_length,omitempty"`
+	Value       string  `json:"value,omitempty"` // in the answer
+}
+
+// newModal returns a modal that asks for a text. The id must be all that is needed when it is submitted, also after a restart.
+func newModal(id, title, description string) modal {
+	return modal{id, title, []input{{
+		Type: label, Label: title, Description: text.Brief(description, longestDescription),
+		Inner: &input{Type: textInput, ID: "text", Style: paragraph, Longest: chat.MaxWords},
+	}}}
+}
+
+// otherModal returns the modal for an answer in the user's own words. It shows the question: the last paragraph of the message.
+func otherModal(i interaction) modal {
+	all := strings.Split(strings.TrimSpace(i.Message.Content), "\n\n")
+	return newModal(i.Data.ID, "Your answer", all[len(all)-1])
+}
+
+// words returns the text of a submitted modal.
+func (i interaction) words() string { return wordsIn(i.Data.Inputs) }
+
+func wordsIn(all []input) string {
+	for _, in := range all {
+		inner := in.Row
+		if in.Inner != nil {
+			inner = append(inner, *in.Inner)
+		}
+		if in.Type == textInput {
+			return in.Value
+		} else if words := wordsIn(inner); words != "" {
+			return words
+		}
+	}
+	return ""
+}
+
+// submitted takes a submitted modal: an answer to a question of the agent, or a question about a message. A text that the user wrote is
+// stored like a command, however long that takes: it can't be pressed again.
+func (q *intake) submitted(ctx context.Context, i interaction) error {
+	if about, ok := strings.CutPrefix(i.Data.ID, aboutModal); ok {
+		return q.queue(ctx, i, &acknowledgment{}, func(ctx context.Context, x *acknowledgment) (chat.Inbound, error) { return q.about(ctx, x, about) })
+	}
+	c, ok := i.choice()
+	return q.queue(ctx, i, &acknowledgment{press: true}, func(context.Context, *acknowledgment) (chat.Inbound, error) {
+		if !ok {
+			return nil, tellUser(notTaken)
+		}
+		return c, nil
+	})
+}
