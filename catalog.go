@@ -334,7 +334,7 @@ func generation(a config.Agent) generate.Config {
 
 // opener returns a function that opens the conversation of a run by its address. A conversation of the web chat has no
 // surface: its readers follow the answer itself. A platform that is off now makes the run wait, see chat.ErrUnreached.
-func opener(posters map[string]connectors.Poster, gate progressive.Gate, journal progressive.Journal, env Env) core.Opener {
+func opener(posters map[string]connectors.Poster, gate progressive.Gate, journal progressive.Journal, buttons func() bool, env Env) core.Opener {
 	recoveries := map[string]*progressive.Recovery{}
 	for name := range posters {
 		recoveries[name] = &progressive.Recovery{}
@@ -351,9 +351,11 @@ func opener(posters map[string]connectors.Poster, gate progressive.Gate, journal
 		if err != nil {
 			return nil, err
 		}
-		return progressive.New(
-			sink, gate, r, env.Log, progressive.WithJournal(r, journal), progressive.WithRecovery(recoveries[r.Address.Connector]),
-		), nil
+		options := []progressive.Option{progressive.WithJournal(r, journal), progressive.WithRecovery(recoveries[r.Address.Connector])}
+		if buttons() {
+			options = append(options, progressive.WithButtons(r))
+		}
+		return progressive.New(sink, gate, r, env.Log, options...), nil
 	}
 }
 

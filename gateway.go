@@ -162,7 +162,7 @@ func (g *Gateway) addPlatforms() (core.Opener, error) {
 	})
 	observed := observe.Gate(gate, g.monitoring.metrics, g.monitoring.traces)
 	g.signal = signaler(signalers, observed)
-	return opener(posters, observed, g.backends.store.ShownIn, g.env), nil
+	return opener(posters, observed, g.backends.store.ShownIn, func() bool { return g.now.Load().cfg.Turns.Buttons }, g.env), nil
 }
 
 // title sets the title of a conversation on its platform. A platform without titles, or that is off now, keeps it as it is.

@@ -253,7 +253,7 @@ func (g *Gateway) inUse() string {
 	}
 	d.add(reflect.ValueOf(g.runtimeConfig(e)))
 	d.add(reflect.ValueOf(g.webOptions(e)))
-	fmt.Fprint(d, g.env.Level)
+	fmt.Fprint(d, g.env.Level, e.cfg.Turns.Buttons) // the opener reads it for each answer
 	return d.String()
 }
 

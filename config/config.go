@@ -445,6 +445,9 @@ type Turns struct {
 	FirstEvent time.Duration `yaml:"first_event" default:"90s"`
 	// The timeout between outputs of the model after that.
 	Idle time.Duration `yaml:"idle" default:"75s"`
+	// Buttons below answers on Discord and Telegram, for the user who asked and the staff: Stop while it is written, and Retry
+	// afterwards.
+	Buttons bool `yaml:"buttons" default:"true"`
 	// How long an answer waits for the approval of a tool call, or for the confirmation of a call that may be a quote. Meanwhile later
 	// questions are answered.
 	Approval time.Duration `yaml:"approval" default:"1h"`

@@ -43,7 +43,8 @@ type Message struct {
 	log           *slog.Logger
 	run           chat.RunID
 	epoch         chat.Epoch
-	finalPriority Priority // of requests that show the final state
+	turn          chat.ResponseID // of the buttons to stop and retry; 0: there are none
+	finalPriority Priority        // of requests that show the final state
 
 	parts        []partState // the messages with the text, in order
 	files        []partState // the messages with files, below the text
@@ -78,6 +79,16 @@ type Option func(*Message)
 // WithJournal makes the message find a beginning that an earlier process may have created; see [Guesser].
 func WithJournal(run chat.Run, j Journal) Option {
 	return func(m *Message) { m.adoption = newAdoption(m.sink, run, j) }
+}
+
+// WithButtons shows a button below an answer to a user's message: to stop it, and then to retry it. It costs no request of its own, except
+// if the last words are visible before the end.
+func WithButtons(run chat.Run) Option {
+	return func(m *Message) {
+		if run.Kind.Claims() && run.Kind != chat.RunTask && run.Kind != chat.RunOverflow {
+			m.turn = run.Response
+		}
+	}
 }
 
 // New returns a surface for run in the conversation s. It continues from run.Shown, the messages that an earlier process
@@ -263,7 +274,22 @@ func (m *Message) render(v answer.View) (texts, files []Part) {
 	if m.includeUncertainFiles(files) {
 		texts, files = splitFiles(m.sink.Render(v, m.refusedFiles...))
 	}
-	return slices.DeleteFunc(texts, func(p Part) bool { return visible(p.readable(), 1) == 0 }), files
+	texts = slices.DeleteFunc(texts, func(p Part) bool { return visible(p.readable(), 1) == 0 })
+	if n := len(texts); n > 0 && texts[n-1].Offer == nil {
+		texts[n-1].Offer = button(m.turn, v.Outcome)
+	}
+	return texts, files
+}
+
+// button returns the button below the answer of a turn with outcome o, or nil.
+func button(turn chat.ResponseID, o answer.Outcome) *answer.Choices {
+	switch {
+	case turn == 0, o.Status == answer.Superseded:
+		return nil
+	case o.Done():
+		return chat.Button(chat.RetryCommand, turn)
+	}
+	return chat.Button(chat.Stop, turn)
 }
 
 // worthPosting reports whether want is long enough for a first message. Later changes are always shown.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rivo/uniseg"
 
+	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
 )
@@ -168,6 +169,13 @@ func hash(p Part) string {
 
 // readsLike reports whether p and o look the same, perhaps with different markup.
 func (p Part) readsLike(o Part) bool {
+	for _, b := range []**answer.Choices{&p.Offer, &o.Offer} { // those of commands are no reason for a new message
+		if *b != nil {
+			if _, _, ok := chat.ButtonOf((*b).ID); ok {
+				*b = nil
+			}
+		}
+	}
 	return p.sameContent(o) || p.sameButtons(o) && p.Plain != "" && p.Plain == o.Plain
 }
 

@@ -96,6 +96,7 @@ func withPreparedGateway(t *testing.T, prepare, play func(*harness)) {
 		cfg.Models.Large.Model = modelfake.DefaultModel
 		cfg.Store = config.DSN("sqlite:" + sqlitetest.Path(h.T))
 		cfg.Web.Limits = config.Limits{}
+		cfg.Turns.Buttons = false // stories of questions compare all buttons of a room
 		s.cfg, s.secrets = cfg, []string{secretKey}
 		prepare(s)
 		client := &http.Client{Transport: &http.Transport{DialContext: s.net.Dial}}

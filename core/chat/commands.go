@@ -2,8 +2,10 @@ package chat
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
+	"parley/core/answer"
 	"parley/internal/lang"
 )
 
@@ -86,4 +88,19 @@ func ParseCommand(text string) (name CommandName, arguments string, ok bool) {
 func IsCommand(text string) bool {
 	_, _, ok := ParseCommand(text)
 	return ok
+}
+
+// Button returns a button below the answer of a turn, which gives a command about it.
+func Button(name CommandName, turn ResponseID) *answer.Choices {
+	label := map[CommandName]string{Stop: "Stop", RetryCommand: "Retry"}[name]
+	return &answer.Choices{ID: "/" + string(name) + "/" + strconv.FormatUint(uint64(turn), 10), Options: []string{label}}
+}
+
+// ButtonOf returns the command and the turn of a [Button] by the ID of its choices. ok is false for those of a question.
+func ButtonOf(id string) (name CommandName, turn ResponseID, ok bool) {
+	_, rest, _ := strings.Cut(id, "/")
+	word, number, ok := strings.Cut(rest, "/")
+	n, err := strconv.ParseUint(number, 10, 63)
+	name = CommandName(word)
+	return name, ResponseID(n), ok && err == nil && strings.HasPrefix(id, "/") && (name == Stop || name == RetryCommand)
 }

@@ -14,6 +14,9 @@ import (
 // CommandStore contains the store methods of [Commands].
 type CommandStore interface {
 	prompt.AskedStore
+	KnownStore
+	OpenRuns(ctx context.Context, room chat.RoomID) ([]chat.Run, error)
+	Run(ctx context.Context, id chat.RunID) (chat.Run, error)
 	Accept(ctx context.Context, in chat.Message, j chat.JoinRule) (chat.Accepted, error)
 	Mark(ctx context.Context, room chat.RoomID, id chat.MemoryID) (chat.Accepted, error)
 	Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error)

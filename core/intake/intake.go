@@ -46,6 +46,9 @@ func (t *Intake) Process(ctx context.Context, in chat.Inbound) (chat.Accepted, e
 	case chat.Message:
 		return t.accept(ctx, in)
 	case chat.Choice:
+		if name, turn, ok := chat.ButtonOf(in.Question); ok {
+			return t.Commands.pressed(ctx, in, name, turn, t.clean)
+		}
 		return t.Choices.pressed(ctx, in)
 	case chat.Command:
 		return chat.Accepted{}, t.Commands.command(ctx, in)

@@ -72,13 +72,19 @@ func (s *Stopper) StopOf(ctx context.Context, accounts ...chat.EntityID) error {
 		case !slices.Contains(accounts, r.Author):
 		case r.RoomKind.Private():
 			err = errors.Join(err, s.Stop(ctx, r.Room, r.Response))
-		case r.Held:
-			err = errors.Join(err, s.Claims.Stop(ctx, r.Claim(), r.Turn()))
 		default:
-			_, ended := s.Parked.End(ctx, r.ID, r.Room, answer.Stopped)
-			err = errors.Join(err, ended)
+			err = errors.Join(err, s.stopRun(ctx, r))
 		}
 	}
+	return err
+}
+
+// stopRun ends one turn, on all replicas. Later ones continue. It fails with the error of the store or the tracker.
+func (s *Stopper) stopRun(ctx context.Context, r chat.Run) error {
+	if r.Held || r.Epoch > 0 && !r.Parked { // also one whose process has crashed
+		return s.Claims.Stop(ctx, r.Claim(), r.Turn())
+	}
+	_, err := s.Parked.End(ctx, r.ID, r.Room, answer.Stopped)
 	return err
 }
 
