@@ -14,17 +14,17 @@ const (
 	publicTotalTokens = 2_000_000
 )
 
-// DayLimits returns the daily limits as numbers: 0 means no limit.
-func (c Config) DayLimits() (person, room, total struct {
+// DayLimits returns the daily limits as numbers: 0 means no limit. public reports whether everyone has access somewhere.
+func (c Config) DayLimits(public bool) (person, room, total struct {
 	Messages, Tokens int
 	USD              quota.USD
 }) {
-	number := func(q *int, public int) int {
+	number := func(q *int, strangers int) int {
 		switch {
 		case q != nil:
 			return *q
-		case c.Web.Public:
-			return public
+		case public:
+			return strangers
 		}
 		return 0
 	}

@@ -97,12 +97,12 @@ func newInbox(b *base) *inbox {
 		_, err := notices.Send(ctx, n) // also during the shutdown
 		return err
 	}
-	pairing := &access.Pairing{Policy: b.Access, Store: store, Memo: b.Memo, Log: log, Tell: tell, Pseudonym: b.Pseudonym, Audit: b.Audit, Visitor: b.Visitor}
+	pairing := &access.Pairing{Policy: b.Access, Store: store, Memo: b.Memo, Log: log, Tell: tell, Pseudonym: b.Pseudonym, Audit: b.Audit, Visitor: b.Visitor, Public: b.Meter.SetOpen}
 	notices.Pairing = pairing
 	links := &access.Links{Store: store, Tell: tell, Log: log}
 	stops := &intake.Stopper{Store: store, Questions: questions, Claims: b.claims, Parked: b.parkedRuns, Lanes: b.lanes, Live: b.live, Signals: b.signals}
 	pairing.Stop = stops.StopOf
-	roster := &intake.Roster{Store: store, Agent: agent.Entity(), Stops: stops, Emit: b.hub.Emit, Log: log}
+	roster := &intake.Roster{Store: store, Pairing: pairing, Agent: agent.Entity(), Stops: stops, Emit: b.hub.Emit, Log: log}
 	admission := &intake.Admission{Store: store, Agent: agent, Policy: b.Access, Pairing: pairing, Deaf: b.Models.Transcriber == nil}
 	messages := &intake.Messages{
 		Store: store, Admission: admission, Turns: b.Turns, Claims: b.claims, Lanes: b.lanes, Signals: b.signals, Roster: roster, Emit: b.hub.Emit, Log: log,

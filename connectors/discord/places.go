@@ -3,6 +3,7 @@ package discord
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -17,7 +18,9 @@ const (
 	mostPlaces = 1000
 	placeTime  = 5 * time.Second
 	placeLife  = time.Hour
-	guessLife  = time.Minute // for an assumption about a channel whose lookup failed
+	// arrivalTime is how long after the bot was added to a server it is greeted.
+	arrivalTime = time.Hour
+	guessLife   = time.Minute // for an assumption about a channel whose lookup failed
 )
 
 // places caches the kinds and names of guild channels, which messages do not include. It is safe for concurrent use.
@@ -135,9 +138,11 @@ const joinedMessage = 7
 // recognizes servers that it has already. An unavailable server (an outage) is neither joined nor left.
 func (q *intake) guild(kind string, raw []byte) error {
 	var g struct {
-		ID          string `json:"id"`
-		Name        string `json:"name"`
-		Unavailable any    `json:"unavailable"` // in a deletion it means an outage; the bot is still a member
+		ID          string    `json:"id"`
+		Name        string    `json:"name"`
+		Unavailable any       `json:"unavailable"` // in a deletion it means an outage; the bot is still a member
+		Added       time.Time `json:"joined_at"`
+		System      string    `json:"system_channel_id"` // for greetings; can be empty
 	}
 	if err := decode(raw, &g); err != nil {
 		return fmt.Errorf("read a change of servers: %w", err)
@@ -146,7 +151,17 @@ func (q *intake) guild(kind string, raw []byte) error {
 	case snowflake(g.ID) == 0, g.Unavailable != nil && g.Unavailable != false:
 	case kind == "GUILD_CREATE":
 		q.described(g.ID, raw)
-		q.note(g.ID, "", chat.Joined{World: chat.World{ID: worldID(g.ID), Connector: Name, Name: g.Name}})
+		in := chat.Joined{World: chat.World{ID: worldID(g.ID), Connector: Name, Name: g.Name}}
+		lately := time.Since(g.Added) < arrivalTime
+		if lately {
+			in.Added = g.Added
+		}
+		if lately && snowflake(g.System) != 0 {
+			own, _ := json.Marshal(address{Channel: g.System, Guild: g.ID, Kind: chat.Group}) // of strings
+			in.Room = chat.Room{ID: roomID(g.System), World: in.World.ID, Kind: chat.Group, Connector: Name, Chats: []string{g.System}}
+			in.Room.Address = chat.Address{Connector: Name, Room: in.Room.ID, ConnectorData: own}
+		}
+		q.note(g.ID, "", in)
 	default:
 		q.note(g.ID, "", chat.Left{World: worldID(g.ID)})
 	}

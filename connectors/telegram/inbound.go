@@ -50,7 +50,8 @@ type newerMessage struct {
 type self struct {
 	account
 	username string
-	topics   bool // users may open topics in their private chats with the bot
+	topics   bool   // users may open topics in their private chats with the bot
+	hidden   string // which group messages the bot does not receive, for the owner; empty if it receives all
 }
 
 // inbound converts a message to an inbound event, or returns nil if it is to be ignored: service messages and empty

@@ -1,6 +1,8 @@
 package telegram
 
 import (
+	"time"
+
 	"context"
 	"fmt"
 
@@ -58,7 +60,12 @@ func (s self) moved(m *tgbotapi.ChatMemberUpdated, first func(int64) int64) chat
 	case gone: // the user has blocked the bot
 		return chat.Left{Room: s.room(first(m.Chat.ID), 0)}
 	}
-	return chat.Joined{World: world, Room: s.place(&m.Chat, 0, false, first)}
+	in := chat.Joined{World: world, Room: s.place(&m.Chat, 0, false, first)}
+	if was := m.OldChatMember.Status; (was == "left" || was == "kicked") && (m.Chat.Type == group || m.Chat.Type == supergroup) {
+		in.Added, in.Note = time.Unix(int64(m.Date), 0).UTC(), s.hidden
+		in.Room.Address = chat.Address{Connector: Name, Room: in.Room.ID, ConnectorData: address{Chat: m.Chat.ID, Kind: m.Chat.Type}.encode()}
+	}
+	return in
 }
 
 // member delivers a change of the bot's own membership and logs it for the operator.

@@ -45,6 +45,9 @@ func (p *updates) prepare(ctx context.Context) error {
 		p.log.Warn("can't set the command menu or the profile at Telegram; the commands still work", "err", err)
 	}
 	p.self.username, p.self.topics = me.UserName, me.Topics && me.UserTopics
+	if hidden := privacy(me.User); !me.CanReadAllGroupMessages {
+		p.self.hidden = strings.ToUpper(hidden[:1]) + hidden[1:] + "."
+	}
 	p.log.Info("Telegram is connected", "bot", "https://t.me/"+me.UserName, "groups", privacy(me.User))
 	return nil
 }

@@ -62,10 +62,13 @@ type Pairing struct {
 	// Visitor returns the account behind an account of one conversation, "" for none; nil: no platform has such. It fails with the error of
 	// the store.
 	Visitor func(ctx context.Context, account chat.EntityID) (chat.EntityID, error)
+	// Public is called when the open worlds are read, with whether there are any, before a user has access by one; can be nil.
+	Public func(open bool)
 
 	tries  tries
 	blocks lists[Block]
 	roles  lists[roleStaff]
+	open   lists[time.Time] // worlds where everyone has access
 }
 
 // Guest is the author of a direct message, with or without access.
@@ -85,8 +88,10 @@ func (d *Pairing) Invited(ctx context.Context, r chat.Room, author chat.EntityID
 	if staff, err := d.ListsStaff(ctx, author, chat.Address{}); err != nil || staff {
 		return staff, err
 	}
-	_, err := d.Store.Person(ctx, author)
-	return err == nil, chat.Unless(err, chat.ErrNotFound)
+	if _, err := d.Store.Person(ctx, author); !errors.Is(err, chat.ErrNotFound) {
+		return err == nil, err
+	}
+	return d.isOpen(ctx, r)
 }
 
 // Check reports whether g has access, and returns the reply instead of an answer. It fails with the error of the store.

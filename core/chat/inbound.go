@@ -89,6 +89,9 @@ type (
 		Room   Room // a room that the agent is in too; can be empty
 		Entity Entity
 		Role   string // the entity's role; can be empty
+		// Added is when the agent was added to the world; zero if that is not known. Note is a sentence for the owner about it.
+		Added time.Time
+		Note  string
 	}
 	// Left reports that a user, or the agent itself if Entity is empty, has left a world. Without a world it concerns
 	// the agent and a single room. Runs in rooms that the agent has left end.

@@ -11,7 +11,7 @@ import (
 // Handlers returns the built-in handlers of choices.
 func Handlers(cs *Choices, stops *Stopper, changes *Changes, links *access.Links) []action.ChoiceHandler {
 	return []action.ChoiceHandler{
-		asMessage{cs}, forgetter{stops, changes}, waiter{action.Awaited}, waiter{action.Parked}, approvalHandler{cs.Pairing}, linkHandler{links},
+		asMessage{cs}, forgetter{stops, changes}, waiter{action.Awaited}, waiter{action.Parked}, approvalHandler{cs.Pairing}, openingHandler{cs.Pairing}, linkHandler{links},
 	}
 }
 
@@ -61,6 +61,15 @@ func (approvalHandler) Name() string { return access.ApprovalHandler }
 
 func (h approvalHandler) Chosen(ctx context.Context, q chat.Question) (string, error) {
 	return h.pairing.Chosen(ctx, q, notYours, closed)
+}
+
+// openingHandler executes the decision of an owner about a server or group that the agent was added to.
+type openingHandler struct{ pairing *access.Pairing }
+
+func (openingHandler) Name() string { return access.OpeningHandler }
+
+func (h openingHandler) Chosen(ctx context.Context, q chat.Question) (string, error) {
+	return h.pairing.ChosenOpening(ctx, q, notYours)
 }
 
 // linkHandler executes the decision of a user about an account of theirs.

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"time"
 
+	"parley/core/access"
 	"parley/core/chat"
 	"parley/core/event"
 	"parley/core/text"
@@ -34,11 +35,12 @@ type RosterStore interface {
 // Roster tracks worlds, rooms and members as platforms report them, and emits events of changes. Its fields are set
 // before use. It is safe for concurrent use.
 type Roster struct {
-	Store RosterStore
-	Agent chat.EntityID
-	Stops *Stopper // ends the open turns of a room that the agent has left
-	Emit  func(event.Event)
-	Log   *slog.Logger
+	Store   RosterStore
+	Agent   chat.EntityID
+	Pairing *access.Pairing
+	Stops   *Stopper // ends the open turns of a room that the agent has left
+	Emit    func(event.Event)
+	Log     *slog.Logger
 }
 
 // saveAuthor updates the directory with the author and the room of m. It may fail: then the next message repeats it.
@@ -73,6 +75,9 @@ func (ro *Roster) joined(ctx context.Context, j chat.Joined) error {
 		}
 	}
 	if j.Entity.ID == "" || j.Entity.ID == ro.Agent {
+		if err := ro.Pairing.Arrived(ctx, j); err != nil {
+			return fmt.Errorf("ask about %s: %w", j.World.ID, err)
+		}
 		return nil
 	}
 	for i, name := range j.Entity.Names {

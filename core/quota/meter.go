@@ -22,6 +22,12 @@ type Limits struct {
 	Total  Cost           // of all users
 	Soft   Soft           // users are asked beyond it
 	Zone   *time.Location // nil is UTC
+	Public *Limits        // instead of these, while everyone has access somewhere; nil: the same
+}
+
+// any reports whether there are limits.
+func (l Limits) any() bool {
+	return l.Soft != (Soft{}) || l.Person != (Cost{}) || l.Room != (Cost{}) || l.Total != (Cost{})
 }
 
 // money reports whether a limit is in money.
@@ -52,13 +58,13 @@ type Meter struct {
 	ledger  UsageStore
 	log     *slog.Logger
 	pending *pending          // the usage that is not stored yet; with limits, all is stored at once
-	strict  bool              // there are limits
+	public  *atomic.Bool      // everyone has access somewhere
 	chat    map[string]Tariff // of the models that can answer
 }
 
 // NewMeter returns a Meter. Without limits, [Meter.Run] stores the usage.
 func NewMeter(l Limits, ledger UsageStore, log *slog.Logger) *Meter {
-	return (&Meter{ledger: ledger, log: log, pending: newPending()}).With(l)
+	return (&Meter{ledger: ledger, log: log, pending: newPending(), public: &atomic.Bool{}}).With(l)
 }
 
 // With returns a Meter with other limits that counts the same usage. Run and Save of one of them store that of both.
@@ -66,23 +72,37 @@ func (m *Meter) With(l Limits) *Meter {
 	if l.Zone == nil {
 		l.Zone = time.UTC
 	}
-	strict := l.Soft != (Soft{}) || l.Person != (Cost{}) || l.Room != (Cost{}) || l.Total != (Cost{})
-	return &Meter{limits: l, ledger: m.ledger, log: m.log, pending: m.pending, strict: strict}
+	return &Meter{limits: l, ledger: m.ledger, log: m.log, pending: m.pending, public: m.public}
+}
+
+// SetOpen makes the limits for strangers count, or ends that.
+func (m *Meter) SetOpen(open bool) {
+	if m != nil {
+		m.public.Store(open)
+	}
+}
+
+// bounds returns the limits that count now. Their zone is that of limits.
+func (m *Meter) bounds() Limits {
+	if m.limits.Public != nil && m.public.Load() {
+		return *m.limits.Public
+	}
+	return m.limits
 }
 
 // limited reports whether there are limits.
-func (m *Meter) limited() bool { return m.strict }
+func (m *Meter) limited() bool { return m.bounds().any() }
 
 // buckets returns the buckets that p is charged to, narrowest first, because that is the most helpful one to report.
 func (m *Meter) buckets(p spender) []bucket {
 	all := make([]bucket, 0, 3)
 	if p.person != "" {
-		all = append(all, bucket{personBucket + string(p.person), "You've reached your daily limit", m.limits.Person})
+		all = append(all, bucket{personBucket + string(p.person), "You've reached your daily limit", m.bounds().Person})
 	}
 	if p.room != "" {
-		all = append(all, bucket{roomBucket + string(p.room), "This chat has reached its daily limit", m.limits.Room})
+		all = append(all, bucket{roomBucket + string(p.room), "This chat has reached its daily limit", m.bounds().Room})
 	}
-	return append(all, bucket{totalBucket, "I've reached my daily limit", m.limits.Total})
+	return append(all, bucket{totalBucket, "I've reached my daily limit", m.bounds().Total})
 }
 
 // charges returns the charges of cost c for p, within the limits: a cost of nothing only for the buckets that have one.

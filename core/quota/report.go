@@ -46,18 +46,18 @@ func (m *Meter) Report(ctx context.Context, a Asker) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	lines := []string{"You, today: " + today[person].String() + m.limits.Person.bound()}
+	lines := []string{"You, today: " + today[person].String() + m.bounds().Person.bound()}
 	if a.Lasts {
 		lines = append(lines, "You, this month: "+month[person].String())
 	}
 	if a.Group || !a.Lasts {
-		lines = append(lines, "This chat, today: "+today[room].String()+m.limits.Room.bound(), "This chat, this month: "+month[room].String())
+		lines = append(lines, "This chat, today: "+today[room].String()+m.bounds().Room.bound(), "This chat, this month: "+month[room].String())
 	}
 	if t, ok := newest[answer]; ok {
 		lines = append(lines, "The last answer: "+t.String())
 	}
 	if a.Owner {
-		lines = append(lines, "Everyone, today: "+today[totalBucket].String()+m.limits.Total.bound(), "Everyone, this month: "+month[totalBucket].String())
+		lines = append(lines, "Everyone, today: "+today[totalBucket].String()+m.bounds().Total.bound(), "Everyone, this month: "+month[totalBucket].String())
 		lines = append(lines, models(month)...)
 	}
 	return "- " + strings.Join(lines, "\n- "), nil

@@ -204,7 +204,7 @@ func (m *Meter) open(ctx context.Context, t Tariff, prompt, most int) (*reservat
 		return nil, err
 	}
 	b.prompt, b.most = prompt, most
-	if left := b.reserved - prompt; m.limited() && (left < want || m.limits.money()) {
+	if left := b.reserved - prompt; m.limited() && (left < want || m.bounds().money()) {
 		b.most = left
 	}
 	return b, nil

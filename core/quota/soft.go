@@ -15,7 +15,7 @@ import (
 type Soft struct{ Person, Room, Total USD }
 
 // Asks reports whether there is a soft limit.
-func (m *Meter) Asks() bool { return m != nil && m.limits.Soft != Soft{} }
+func (m *Meter) Asks() bool { return m != nil && m.bounds().Soft != Soft{} }
 
 // Beyond is a soft limit that is about to be exceeded.
 type Beyond struct {
@@ -103,7 +103,7 @@ type softLimit struct {
 
 // softLimits returns the soft limits of a spender, narrowest first.
 func (m *Meter) softLimits(p spender) (all []softLimit) {
-	soft := m.limits.Soft
+	soft := m.bounds().Soft
 	if soft.Person > 0 && p.person != "" {
 		all = append(all, softLimit{Beyond{personBucket, "You", soft.Person}, personBucket + string(p.person)})
 	}

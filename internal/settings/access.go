@@ -78,7 +78,13 @@ func slashed(id string) string { return strings.Replace(id, ":", "/", 1) }
 
 // DayLimits returns the costs allowed per day.
 func DayLimits(cfg config.Config) quota.Limits {
-	person, room, total := cfg.DayLimits()
+	limits, open := dayLimits(cfg, cfg.Web.Public), dayLimits(cfg, true)
+	limits.Public = &open
+	return limits
+}
+
+func dayLimits(cfg config.Config, public bool) quota.Limits {
+	person, room, total := cfg.DayLimits(public)
 	return quota.Limits{Person: quota.Cost(person), Room: quota.Cost(room), Total: quota.Cost(total),
 		Soft: quota.Soft{Person: cfg.Limits.Person.SoftUSD, Room: cfg.Limits.Room.SoftUSD, Total: cfg.Limits.Total.SoftUSD}, Zone: cfg.Zone()}
 }

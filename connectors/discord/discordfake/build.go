@@ -26,7 +26,7 @@ func (s *Server) AddGuild(name string) string { return s.AddGuildOn(name, 0, 1) 
 func (s *Server) AddGuildOn(name string, shard, shards int) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	g := &guild{id: s.nextID(), name: name}
+	g := &guild{id: s.nextID(), name: name, joined: time.Now().AddDate(-1, 0, 0)}
 	for ahead := time.Millisecond; shardOf(g.id, shards) != shard; ahead += time.Millisecond {
 		g.id = s.ids.next(time.Now().Add(ahead))
 	}
@@ -34,6 +34,19 @@ func (s *Server) AddGuildOn(name string, shard, shards int) string {
 	s.world.order = append(s.world.order, g)
 	s.emit(event{name: "GUILD_CREATE", guild: g.id, needs: IntentGuilds, data: s.guildObject(g)})
 	return g.id
+}
+
+// AddBotTo adds the bot to a new server with a system channel now, and returns the ids of both. Sessions under way hear GUILD_CREATE.
+func (s *Server) AddBotTo(name string) (guildID, channelID string) {
+	s.mu.Lock()
+	g := &guild{id: s.nextID(), name: name, joined: time.Now(), greets: s.nextID()}
+	c := &channel{id: g.greets, name: "general", guild: g}
+	g.channels = []*channel{c}
+	s.world.guilds[g.id], s.world.channels[c.id] = g, c
+	s.world.order = append(s.world.order, g)
+	s.emit(event{name: "GUILD_CREATE", guild: g.id, needs: IntentGuilds, data: s.guildObject(g)})
+	s.mu.Unlock()
+	return g.id, c.id
 }
 
 // AddRole adds a role to a guild and returns its id.

@@ -45,7 +45,11 @@ func (s *Server) guildObject(g *guild) object {
 	me["user"] = s.bot.object()
 	o["channels"], o["threads"], o["members"] = channels, threads, []object{me}
 	o["member_count"], o["large"], o["unavailable"] = len(s.world.users), false, false
-	o["joined_at"] = timestamp(time.Now())
+	o["joined_at"] = timestamp(g.joined)
+	o["system_channel_id"] = nil
+	if g.greets != "" {
+		o["system_channel_id"] = g.greets
+	}
 	return o
 }
 

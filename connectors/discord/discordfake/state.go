@@ -52,7 +52,9 @@ type guild struct {
 	roles    []role
 	channels []*channel
 
-	noCommands bool // without the scope applications.commands
+	joined     time.Time // the bot
+	greets     string    // the system channel
+	noCommands bool      // without the scope applications.commands
 }
 
 type channel struct {
