@@ -20,7 +20,7 @@ func TestDiscordAutoMod(t *testing.T) {
 		"at once":         {modelfake.Text("What a foul word.")},
 		"while it grows":  {modelfake.Pace(200 * time.Millisecond), modelfake.Text(tale+" What a foul word. "+tale, modelfake.ByWord)},
 		"in its end":      {modelfake.Pace(200 * time.Millisecond), modelfake.Text(tale+" What a foul", modelfake.ByWord)},
-		"in several":      {modelfake.Text(strings.Repeat(tale+"\n\n", 60) + "What a foul word.")},
+		"in several":      {modelfake.Text(strings.Repeat(tale+"\n\n", 20) + "What a foul word.")},
 		"in the first of": {modelfake.Text("What a foul word.\n\n" + strings.Repeat(tale+"\n\n", 60))},
 	} {
 		t.Run(name, func(t *testing.T) {

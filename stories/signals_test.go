@@ -128,3 +128,21 @@ func TestTelegramReactionWhileAnswering(t *testing.T) {
 		})
 	}
 }
+
+// In servers an answer has at most three messages, the last with a file that holds the rest; in direct messages it has more.
+func TestLongAnswerInAServer(t *testing.T) {
+	onDiscord(t, func(c *chatHarness, _ *discordworld.Platform) {
+		for in, most := range map[connectortest.Room][2]int{c.group: {1, 3}, c.ada: {4, 10}} {
+			c.model.Queue(modelfake.Script{modelfake.Text(strings.Repeat(tale+"\n\n", 60))})
+			c.Mention(connectortest.Ada, in, "Tell me")
+			c.WaitIdle()
+			files := 0
+			for _, m := range c.Messages(in) {
+				files += len(m.Files)
+			}
+			if n := len(connectortest.BotTexts(c, in)); n < most[0] || n > most[1] || (files > 0) != (in == c.group) {
+				t.Errorf("%d messages with %d files in %s; want %v", n, files, in, most)
+			}
+		}
+	})
+}

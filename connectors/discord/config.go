@@ -105,6 +105,18 @@ func (c *Config) threadsIn(channel, guild string) bool {
 	return false
 }
 
+// mostInServers is the maximum number of messages of an answer in a server, where others read along: the rest is a file.
+const mostInServers = 3
+
+// in returns the display of answers in a server, or in direct messages if guild is empty.
+func (c *Config) in(guild string) connectors.Display {
+	d := c.Display
+	if guild != "" && d.MaxMessages > mostInServers {
+		d.MaxMessages = mostInServers
+	}
+	return d
+}
+
 // shards returns the number of shards, or 0 for auto.
 func (c *Config) shards() int {
 	if c.Shards == nil {

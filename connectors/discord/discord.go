@@ -124,7 +124,7 @@ func (d *Discord) Open(ctx context.Context, a chat.Address) (progressive.Sink, e
 	case err != nil:
 		return nil, err
 	}
-	s := &sink{client: d.client, bot: me.ID, to: to, log: d.log, prose: d.config.Messages(display), threads: d.threads}
+	s := &sink{client: d.client, bot: me.ID, to: to, log: d.log, prose: d.config.in(to.Guild).Messages(display), threads: d.threads}
 	if len(a.Response) > 0 {
 		return newResponse(s, d.acks, a.Response)
 	}
