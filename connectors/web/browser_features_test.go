@@ -167,6 +167,8 @@ func playRightToLeft(t *testing.T, g *gateway, p *tab) {
 	p.do(chromedp.EmulateViewport(390, 844))
 	p.open(g.url)
 	p.is(`getComputedStyle(all('.chat')[0]).direction`, "rtl")
+	p.shows(".empty h2", "مرحبًا، أنا Parley.")
+	p.is(`all('textarea')[0].placeholder`, "رسالة إلى Parley")
 	p.send("مرحبا")
 	r := g.next(t)
 	r.say(rich)

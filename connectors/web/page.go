@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"parley/internal/lang"
 )
 
 // The scripts are bundled from widget/src, with the packages that npm ci installs in widget.
@@ -69,9 +71,21 @@ func pages(o Options) http.Handler {
 	if err := page.Execute(&index, map[string]any{"Agent": o.Agent.Name, "Chat": chat, "Setup": o.Setup != nil}); err != nil {
 		panic(err) // tests execute the template
 	}
+	mux.HandleFunc("GET /words.json", words)
 	mux.Handle("GET /{$}", file(index.Bytes(), "text/html; charset=utf-8"))
 	mux.Handle("GET "+loginPath, file(must(widget.ReadFile("widget/login.html")), "text/html; charset=utf-8"))
 	return mux
+}
+
+// words serves the texts of the page in the language of the query, by their English ones.
+func words(rw http.ResponseWriter, r *http.Request) {
+	voice, texts := lang.In(r.URL.RawQuery), map[string]any{}
+	english, own := lang.Voice{}.Section("page."), voice.Section("page.")
+	for key, text := range english {
+		texts[text.(string)] = own[key] // none depends on a number
+	}
+	body := must(json.Marshal(map[string]any{"locale": voice.Tag(), "strings": texts}))
+	file(body, "application/json; charset=utf-8").ServeHTTP(rw, r)
 }
 
 // bundle returns the scripts by their names.

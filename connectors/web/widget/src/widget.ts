@@ -10,7 +10,7 @@ import styles from './widget.css';
 import { direction, speak, type Strings, t } from './strings';
 
 // Configured is what the gateway adds to this file.
-interface Configured { agent: string; suggestions: string[]; accept: string; strings?: Record<string, string> }
+interface Configured { agent: string; suggestions: string[]; accept: string }
 
 declare const PARLEY: Configured;
 declare const CHAT: string; // the file of the chat
@@ -42,8 +42,8 @@ class Chat extends HTMLElement {
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(styles);
     this.#root.adoptedStyleSheets = [sheet];
-    const { accent, agent = PARLEY.agent, strings } = { ...PARLEY, ...this.#settings() } as Configured & Record<string, string>;
-    speak(this.#locale(), (strings ?? {}) as unknown as Strings);
+    const { accent, agent } = { ...PARLEY, ...this.#settings() } as Configured & Record<string, string>;
+    speak(this.#locale(), {});
     if (accent) this.style.setProperty('--parley-accent', accent);
     const frame = document.createElement('div');
     this.#panel.className = 'panel';
@@ -126,9 +126,11 @@ class Chat extends HTMLElement {
   async #fetch(): Promise<Mounted | null> {
     for (let tries = 0; this.#place; tries++) {
       try {
-        const { mount } = await import(`${this.base}${CHAT}${tries ? `?${tries}` : ''}`) as { mount(root: ShadowRoot, parent: HTMLElement, options: Mount): Mounted };
+        const [{ locale, strings }, { mount }] = await Promise.all([this.#words(), import(`${this.base}${CHAT}${tries ? `?${tries}` : ''}`) as Promise<{ mount(root: ShadowRoot, parent: HTMLElement, options: Mount): Mounted }>]);
+        speak(locale, strings);
+        this.#mark();
         this.#panel.replaceChildren();
-        this.#mounted = mount(this.#root, this.#panel, this.#options());
+        this.#mounted = mount(this.#root, this.#panel, { ...this.#options(), locale, strings });
         this.#tell('ready');
         return this.#mounted;
       } catch (error) {
@@ -138,6 +140,12 @@ class Chat extends HTMLElement {
       }
     }
     return null;
+  }
+
+  // words returns the texts in the visitor's language, unless it is English.
+  async #words(): Promise<{ locale: string; strings: Strings }> {
+    const locale = this.#locale();
+    return /^en/.test(locale) ? { locale, strings: {} } : (await fetch(`${this.base}words.json?${locale}`)).json();
   }
 
   #down() {
@@ -154,7 +162,7 @@ class Chat extends HTMLElement {
     const { suggestions, ...given } = this.#settings();
     return {
       ...PARLEY, ...given, ...(suggestions && { suggestions: suggestions.split('|') }),
-      base: this.base, place: this.#place, locale: this.#locale(), strings: (PARLEY.strings ?? {}) as Strings, page: this.hasAttribute('page') && window.top === window, // never in a frame
+      base: this.base, place: this.#place, locale: '', strings: {}, page: this.hasAttribute('page') && window.top === window, // never in a frame
       close: this.#inline ? undefined : () => this.close(), autofocus: !this.#inline ? this.opened : this.hasAttribute('autofocus'), seen: () => this.opened,
       answered: (text) => {
         if (this.opened) this.#seen();
@@ -175,7 +183,7 @@ class Chat extends HTMLElement {
   }
 
   #locale(): string {
-    return this.getAttribute('locale') || document.documentElement.lang || navigator.language;
+    return this.getAttribute('locale') || !this.hasAttribute('page') && document.documentElement.lang || navigator.language;
   }
 
   #seen() {
