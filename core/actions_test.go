@@ -16,6 +16,7 @@ import (
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/llm"
+	"parley/internal/lang"
 )
 
 // fakeAction does what a test says, and counts.
@@ -330,7 +331,7 @@ func TestEndlessCalls(t *testing.T) {
 		if len(asked) != 6 || len(asked[4].Tools) != 1 || asked[5].Tools != nil || a.times() != 5 {
 			w.Errorf("the model was asked %d times, and %d actions were done", len(asked), a.times())
 		}
-		if v.Outcome.Status != answer.Failed || v.Text() != llm.ProviderIssue.Sentence() {
+		if v.Outcome.Status != answer.Failed || v.Text() != llm.ProviderIssue.Sentence(lang.Voice{}) {
 			w.Errorf("it ended as %+v with %q", v.Outcome, v.Text())
 		}
 	})

@@ -19,6 +19,7 @@ import (
 	"parley/core/chat"
 	"parley/core/event"
 	"parley/core/llm"
+	"parley/internal/lang"
 )
 
 // botRelay hands what one gateway says in a group to another, as platforms do.
@@ -135,7 +136,7 @@ func TestNoFailuresForBots(t *testing.T) {
 					m := w.message(group, author, "Hello")
 					m.Bot, m.Addressed = author == "robot", true
 					o, said := w.waitAnswer(n.send(m))
-					if o.Status != answer.Failed || strings.Contains(said, llm.NoProvider.Sentence()) != told {
+					if o.Status != answer.Failed || strings.Contains(said, llm.NoProvider.Sentence(lang.Voice{})) != told {
 						w.Errorf("%s: it is %+v and said %q", author, o, said)
 					}
 				}

@@ -195,10 +195,10 @@ func (rt *Runtime) DecideCall(ctx context.Context, approval string, approve bool
 	return g.turns.Preparer.Approvals.Decide(ctx, approval, approve, cmp.Or(by, g.cfg.Access.Operator))
 }
 
-// TellOwners sends a text to the owners in their direct chats, as far as these are known, once for each key. It fails with the error of the
+// TellOwners sends a text, or a sentence of package lang, to the owners in their direct chats, as far as these are known, once for each key. It fails with the error of the
 // store.
-func (rt *Runtime) TellOwners(ctx context.Context, key, text string) error {
-	return rt.all.now.Load().inbox.pairing.TellOwners(ctx, key, text)
+func (rt *Runtime) TellOwners(ctx context.Context, key, sentence string, pairs ...any) error {
+	return rt.all.now.Load().inbox.pairing.TellOwners(ctx, key, sentence, pairs...)
 }
 
 // SetTemplates replaces templates of the character, by name, while the gateway runs. Other templates stay; one without

@@ -16,6 +16,7 @@ import (
 	"parley/core/llm"
 	"parley/core/schedule"
 	"parley/gatewaytest"
+	"parley/internal/lang"
 )
 
 func TestStop(t *testing.T) {
@@ -60,14 +61,14 @@ func TestTimeLimits(t *testing.T) {
 		status answer.Status
 		text   string
 	}{
-		"no first word": {[]step{pause(time.Hour)}, 90 * time.Second, answer.Failed, llm.GenerationTimeout.Sentence()},
+		"no first word": {[]step{pause(time.Hour)}, 90 * time.Second, answer.Failed, llm.GenerationTimeout.Sentence(lang.Voice{})},
 		"silence after a word": {[]step{write("So"), pause(time.Hour)}, 75 * time.Second, answer.Failed,
-			"So\n\n_(" + llm.GenerationTimeout.Sentence() + ")_"},
+			"So\n\n_(" + llm.GenerationTimeout.Sentence(lang.Voice{}) + ")_"},
 		"thoughts are life": {[]step{pause(80 * time.Second), alive(), pause(70 * time.Second), alive(), pause(70 * time.Second), write("Done.")},
 			220 * time.Second, answer.Completed, "Done."},
-		"forever": {slices.Repeat([]step{pause(time.Minute), alive()}, 30), 15 * time.Minute, answer.TimedOut, llm.GenerationTimeout.Sentence()},
+		"forever": {slices.Repeat([]step{pause(time.Minute), alive()}, 30), 15 * time.Minute, answer.TimedOut, llm.GenerationTimeout.Sentence(lang.Voice{})},
 		"a wait that would take too long": {[]step{fails(&llm.Failure{Kind: llm.RateLimited, Retry: true, After: time.Hour, Err: errDown})},
-			0, answer.Failed, llm.RateLimited.Sentence()},
+			0, answer.Failed, llm.RateLimited.Sentence(lang.Voice{})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			withHarness(t, func(w *harness) {
@@ -99,16 +100,16 @@ func TestRetries(t *testing.T) {
 		text    string
 	}{
 		"third time lucky":     {[][]step{{busy}, {busy}, {write("Done.")}}, 3, "Done."},
-		"never":                {[][]step{{busy}, {busy}, {busy}, {write("Done.")}}, 3, llm.RateLimited.Sentence()},
-		"no use":               {[][]step{{final}, {write("Done.")}}, 1, llm.NoProvider.Sentence()},
-		"seen":                 {[][]step{{write("So"), busy}, {write("Done.")}}, 1, "So\n\n_(" + llm.RateLimited.Sentence() + ")_"},
+		"never":                {[][]step{{busy}, {busy}, {busy}, {write("Done.")}}, 3, llm.RateLimited.Sentence(lang.Voice{})},
+		"no use":               {[][]step{{final}, {write("Done.")}}, 1, llm.NoProvider.Sentence(lang.Voice{})},
+		"seen":                 {[][]step{{write("So"), busy}, {write("Done.")}}, 1, "So\n\n_(" + llm.RateLimited.Sentence(lang.Voice{}) + ")_"},
 		"spaces are not seen":  {[][]step{{write(" "), busy}, {write("Done.")}}, 2, "Done."},
 		"empty":                {[][]step{{}, {write("Done.")}}, 2, "Done."},
-		"empty twice":          {[][]step{{}, {alive()}, {write("Done.")}}, 2, llm.ProviderIssue.Sentence()},
-		"busy, empty, busy":    {[][]step{{busy}, {}, {busy}, {write("Done.")}}, 3, llm.RateLimited.Sentence()},
-		"a panic":              {[][]step{{panics()}, {write("Done.")}}, 1, llm.ProviderIssue.Sentence()},
+		"empty twice":          {[][]step{{}, {alive()}, {write("Done.")}}, 2, llm.ProviderIssue.Sentence(lang.Voice{})},
+		"busy, empty, busy":    {[][]step{{busy}, {}, {busy}, {write("Done.")}}, 3, llm.RateLimited.Sentence(lang.Voice{})},
+		"a panic":              {[][]step{{panics()}, {write("Done.")}}, 1, llm.ProviderIssue.Sentence(lang.Voice{})},
 		"filtered":             {[][]step{{write("So"), finish(llm.FinishFilter)}}, 1, "So\n\n_(The answer was stopped by the provider's content filter.)_"},
-		"filtered from the on": {[][]step{{finish(llm.FinishFilter)}}, 1, llm.ContentFilter.Sentence()},
+		"filtered from the on": {[][]step{{finish(llm.FinishFilter)}}, 1, llm.ContentFilter.Sentence(lang.Voice{})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			withHarness(t, func(w *harness) {
@@ -118,7 +119,7 @@ func TestRetries(t *testing.T) {
 				if _, said := w.waitAnswer(acc); said != c.text || len(w.model.requests()) != c.calls {
 					w.Errorf("after %d calls it said %q; want %q and %d", len(w.model.requests()), said, c.text, c.calls)
 				}
-				if c.text == llm.RateLimited.Sentence() {
+				if c.text == llm.RateLimited.Sentence(lang.Voice{}) {
 					w.model.clear()
 					w.wantAnswer(n.sendText("B"), answer.Completed, "You said: B")
 					calls := w.model.requests()

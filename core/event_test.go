@@ -14,6 +14,7 @@ import (
 	"parley/core/chat"
 	"parley/core/event"
 	"parley/core/llm"
+	"parley/internal/lang"
 )
 
 // eventLog writes down what it hears.
@@ -156,7 +157,7 @@ func TestEventsSayWhatHappened(t *testing.T) {
 					w.Errorf("received %+v", e)
 				}
 			case event.MessageSent:
-				if e.RunInfo != info || e.Message.ID != chat.MemoryID(acc.Run) || e.Message.Text != llm.NoProvider.Sentence() {
+				if e.RunInfo != info || e.Message.ID != chat.MemoryID(acc.Run) || e.Message.Text != llm.NoProvider.Sentence(lang.Voice{}) {
 					w.Errorf("sent %+v", e)
 				}
 			case event.RunStarted:
@@ -169,7 +170,7 @@ func TestEventsSayWhatHappened(t *testing.T) {
 					w.Errorf("used %+v", e)
 				}
 			case event.RunEnded:
-				end := event.RunEnd{End: begun.Add(3 * time.Second), Duration: 3 * time.Second, Status: answer.Failed, Err: llm.NoProvider.Sentence()}
+				end := event.RunEnd{End: begun.Add(3 * time.Second), Duration: 3 * time.Second, Status: answer.Failed, Err: llm.NoProvider.Sentence(lang.Voice{})}
 				if e.RunInfo != info || !e.End.Equal(end.End) || e.Duration != end.Duration || e.Status != end.Status || e.Err != end.Err {
 					w.Errorf("ended %+v; want %+v", e, end)
 				}

@@ -14,7 +14,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
-	"parley/core/schedule"
+	"parley/internal/lang"
 )
 
 // DI-15, I10: a room that a user floods costs the others nothing, and rooms that are quiet again leave nothing behind.
@@ -70,8 +70,8 @@ func TestNoisyRoomDelaysNoOther(t *testing.T) {
 			}
 		}
 		time.Sleep(12 * time.Minute) // until all are answered
-		if !slices.Contains(w.chat.visible(), schedule.Excuse) {
-			w.Errorf("people in the group read %q; want them to contain %q", w.chat.visible(), schedule.Excuse)
+		if !slices.Contains(w.chat.visible(), lang.Voice{}.Say("message.excuse")) {
+			w.Errorf("people in the group read %q; want them to contain %q", w.chat.visible(), lang.Voice{}.Say("message.excuse"))
 		}
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"parley/core/answer"
 	"parley/core/generate"
 	"parley/core/llm"
+	"parley/internal/lang"
 )
 
 // answers are one answer in both modes, piece by piece.
@@ -38,7 +39,7 @@ func TestFaultAtEachPiece(t *testing.T) {
 						acc := w.start().sendText("A")
 						_, said := w.waitAnswer(acc)
 						whole := "One two three."
-						text := strings.TrimSpace(strings.TrimSuffix(said, "_("+f.Kind.Sentence()+")_"))
+						text := strings.TrimSpace(strings.TrimSuffix(said, "_("+f.Kind.Sentence(lang.Voice{})+")_"))
 						calls := len(w.model.requests())
 						switch {
 						case at == len(pieces), mode == generate.XML && at == len(pieces)-1: // it was all said: no user is asked again
@@ -49,7 +50,7 @@ func TestFaultAtEachPiece(t *testing.T) {
 							if calls != 1 && said != whole || calls == 1 && (text == said || !strings.HasPrefix(whole, text)) {
 								t.Errorf("after %d calls it said %q", calls, said)
 							}
-						case f.Retry || said != f.Kind.Sentence() || calls != 1:
+						case f.Retry || said != f.Kind.Sentence(lang.Voice{}) || calls != 1:
 							t.Errorf("after %d calls it said %q", calls, said)
 						}
 						if strings.Count(said, "One") > 1 || calls > 3 {

@@ -8,6 +8,7 @@ import (
 	"parley/core/generate"
 	"parley/core/llm"
 	"parley/internal/golden"
+	"parley/internal/lang"
 )
 
 // cutMark is what people read where an answer stays cut off.
@@ -30,8 +31,8 @@ func TestCutAnswerGoesOn(t *testing.T) {
 		"twice":                {"The", [][]step{{write(" quick"), cut}, {write(" fox."), end}}, 3, "The quick fox."},
 		"forever":              {"The", [][]step{{write(" quick"), cut}, {write(" brown"), cut}, {write(" fox."), end}}, 3, "The quick brown" + cutMark},
 		"not the first time":   {"The quick", [][]step{{down}, {write(" fox."), end}}, 3, "The quick fox."},
-		"not at all":           {"The quick", [][]step{{down}, {down}, {down}}, 4, "The quick\n\n_(" + llm.RateLimited.Sentence() + ")_"},
-		"broken off":           {"The quick", [][]step{{write(long), down}}, 2, "The quick" + long + "\n\n_(" + llm.RateLimited.Sentence() + ")_"},
+		"not at all":           {"The quick", [][]step{{down}, {down}, {down}}, 4, "The quick\n\n_(" + llm.RateLimited.Sentence(lang.Voice{}) + ")_"},
+		"broken off":           {"The quick", [][]step{{write(long), down}}, 2, "The quick" + long + "\n\n_(" + llm.RateLimited.Sentence(lang.Voice{}) + ")_"},
 		"nothing more":         {"The quick", [][]step{{end}, {end}}, 3, "The quick" + cutMark},
 		"after thoughts":       {"The qui", [][]step{{write("\n<think>a secret</think>\n\nck fox."), end}}, 2, "The quick fox."},
 		"with calls after all": {"The quick", [][]step{{write(" fox."), call(0, "c", "DO", "{}"), finish(llm.FinishCalls)}}, 2, "The quick fox."},

@@ -16,6 +16,7 @@ import (
 	"parley/core/chat"
 	"parley/core/generate"
 	"parley/core/llm"
+	"parley/internal/lang"
 )
 
 // useXML makes the next processes ask for the form.
@@ -217,11 +218,11 @@ func TestFormRetries(t *testing.T) {
 		text    string
 	}{
 		"unreadable twice":      {[][]step{thought, cut, good}, 3, "Hi"},
-		"unreadable forever":    {[][]step{thought, cut, reply, good}, 3, llm.ProviderIssue.Sentence()},
+		"unreadable forever":    {[][]step{thought, cut, reply, good}, 3, llm.ProviderIssue.Sentence(lang.Voice{})},
 		"empty":                 {[][]step{{}, good}, 2, "Hi"},
-		"empty twice":           {[][]step{{}, {}, good}, 2, llm.ProviderIssue.Sentence()},
-		"busy, unreadable":      {[][]step{busy, thought, busy, good}, 3, llm.RateLimited.Sentence()},
-		"failed in the text":    {[][]step{{write("<response><text>Half of"), busy[0]}, good}, 1, "Half of\n\n_(" + llm.RateLimited.Sentence() + ")_"},
+		"empty twice":           {[][]step{{}, {}, good}, 2, llm.ProviderIssue.Sentence(lang.Voice{})},
+		"busy, unreadable":      {[][]step{busy, thought, busy, good}, 3, llm.RateLimited.Sentence(lang.Voice{})},
+		"failed in the text":    {[][]step{{write("<response><text>Half of"), busy[0]}, good}, 1, "Half of\n\n_(" + llm.RateLimited.Sentence(lang.Voice{}) + ")_"},
 		"failed in the thought": {[][]step{{write("<response><thought>secret"), busy[0]}, good}, 2, "Hi"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -407,7 +408,7 @@ func TestSteps(t *testing.T) {
 		text       string
 		actions    int
 	}{
-		"native":     {generate.Config{MaxSteps: 3}, "A\n\nA\n\n_(" + llm.ProviderIssue.Sentence() + ")_", 2},
+		"native":     {generate.Config{MaxSteps: 3}, "A\n\nA\n\n_(" + llm.ProviderIssue.Sentence(lang.Voice{}) + ")_", 2},
 		"multi-step": {generate.Config{Mode: generate.XML, MultiStep: true, MaxSteps: 3}, "A\n\nA\n\nThe end.", 2},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"parley/core/llm"
 	"parley/core/schedule"
 	"parley/gatewaytest"
+	"parley/internal/lang"
 )
 
 // crashRepeatedly starts one process after the other, each when the one before has died, and returns how many have died. A process
@@ -150,7 +151,7 @@ func TestBlamedPoisonIsSetAsideSoon(t *testing.T) {
 				if died != 3 {
 					t.Errorf("%d processes died; want 3", died)
 				}
-				w.wantAnswer(accepted[0], answer.Failed, llm.SetAside.Sentence())
+				w.wantAnswer(accepted[0], answer.Failed, llm.SetAside.Sentence(lang.Voice{}))
 				for i, text := range others {
 					w.wantAnswer(accepted[i+1], answer.Completed, "You said: "+text)
 				}
@@ -166,7 +167,7 @@ func TestOnlyPoisonIsSetAside(t *testing.T) {
 		if died := w.crashRepeatedly(10, func(last string) bool { return last == "poison" }); died != 5 {
 			t.Errorf("%d processes died; want 5", died)
 		}
-		w.wantAnswer(accepted[0], answer.Failed, llm.SetAside.Sentence())
+		w.wantAnswer(accepted[0], answer.Failed, llm.SetAside.Sentence(lang.Voice{}))
 		for i, text := range []string{"a", "b", "c", "d", "e"} {
 			w.wantAnswer(accepted[i+1], answer.Completed, "You said: "+text)
 		}
@@ -253,7 +254,7 @@ func TestPlannedStopsAreNoDeaths(t *testing.T) {
 			}
 		}
 		w.start()
-		w.wantAnswer(acc, answer.Failed, llm.SetAside.Sentence())
+		w.wantAnswer(acc, answer.Failed, llm.SetAside.Sentence(lang.Voice{}))
 		w.wantModelCalls(6)
 	})
 }
@@ -288,7 +289,7 @@ func TestSetAsideIsToldAndRetried(t *testing.T) {
 		poison := w.acceptFromMany("olga", "poison")[1]
 		var cured atomic.Bool
 		w.crashRepeatedly(10, func(last string) bool { return last == "poison" && !cured.Load() })
-		line := llm.SetAside.Sentence()
+		line := llm.SetAside.Sentence(lang.Voice{})
 		w.wantAnswer(poison, answer.Failed, line)
 		told := 0
 		for _, text := range w.chat.visible() {

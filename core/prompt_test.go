@@ -20,6 +20,7 @@ import (
 	"parley/core/prompt"
 	"parley/core/text"
 	"parley/internal/golden"
+	"parley/internal/lang"
 	"parley/plugins/essentials"
 	"parley/plugins/knowledge"
 )
@@ -290,7 +291,7 @@ func TestPromptFits(t *testing.T) {
 		w.cfg.Agent.System = strings.Repeat("rule ", 5000)
 		n := w.start()
 		o, said := w.waitAnswer(n.sendText("Hello"))
-		if o.Failure != llm.PromptTooLong || said != llm.PromptTooLong.Sentence() || len(w.model.requests()) != 0 {
+		if o.Failure != llm.PromptTooLong || said != llm.PromptTooLong.Sentence(lang.Voice{}) || len(w.model.requests()) != 0 {
 			w.Errorf("it is %+v and said %q after %d calls", o, said, len(w.model.requests()))
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"parley/core/llm"
 	"parley/core/turn"
 	"parley/internal/golden"
+	"parley/internal/lang"
 )
 
 // severalModels gives the next processes three models that say who they are. Ada can switch in direct chats.
@@ -126,7 +127,7 @@ func TestRemovedModel(t *testing.T) {
 		w.wantAnswer(n.sendText("Who?"), answer.Completed, "I am main.")
 		told := 0
 		for _, text := range w.chat.visible() {
-			told += strings.Count(text, answer.RemovedModel)
+			told += strings.Count(text, "_("+lang.Voice{}.Say("notice.removed_model")+")_")
 		}
 		if told != 1 {
 			w.Errorf("people are told %d times: %q; want 1", told, w.chat.visible())

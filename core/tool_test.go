@@ -15,6 +15,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/internal/lang"
 )
 
 // blocks are the tool blocks as a reader saw them, by call: for each change its stage and what is new in it.
@@ -72,7 +73,7 @@ func TestEveryBlockEndsOnce(t *testing.T) {
 		"it takes too long":   {[]step{call(0, "a", "DO", "{}")}, takes(time.Hour), nil, "It failed."},
 		"unknown":             {[]step{call(0, "a", "DONT", "{}")}, nil, nil, "not valid"},
 		"half its parameters": {[]step{call(0, "a", "DO", `{"x":`)}, nil, nil, "not valid"},
-		"the model breaks":    {[]step{call(0, "a", "DO", `{"x":`), fails(errors.New("cut"))}, nil, nil, llm.ProviderIssue.Sentence()},
+		"the model breaks":    {[]step{call(0, "a", "DO", `{"x":`), fails(errors.New("cut"))}, nil, nil, llm.ProviderIssue.Sentence(lang.Voice{})},
 		"stopped while it runs": {[]step{call(0, "a", "DO", "{}")}, takes(time.Hour), func(n *process) { n.stopAnswer(room) },
 			"interrupted"},
 		"stopped while it is asked for": {[]step{call(0, "a", "DO", `{"x":`), pause(time.Hour)}, nil, func(n *process) { n.stopAnswer(room) },

@@ -12,6 +12,7 @@ import (
 	"parley/core/generate"
 	"parley/core/llm"
 	"parley/gatewaytest"
+	"parley/internal/lang"
 	"parley/models/modelfake"
 	"parley/models/openai"
 	"parley/sim"
@@ -126,7 +127,7 @@ func TestFaultBeforeEachEvent(t *testing.T) {
 }
 
 // failureNotice is what people read of a failure at the end of a text.
-func failureNotice(k llm.FailureKind) string { return "_(" + k.Sentence() + ")_" }
+func failureNotice(k llm.FailureKind) string { return "_(" + k.Sentence(lang.Voice{}) + ")_" }
 
 // LM-01, LM-06, LM-07, LM-08: ends that are no answer are tried again only where that helps, told in a sentence, and no part of
 // what follows.
@@ -164,7 +165,7 @@ func TestEndsOnTheWire(t *testing.T) {
 			before, begun := len(w.Requests()), time.Now()
 			o, said, calls := w.ask(n, append(c.scripts, modelfake.Script{w.answerStep("Good.")})...)
 			if c.said == "" {
-				c.said = c.failure.Sentence()
+				c.said = c.failure.Sentence(lang.Voice{})
 			}
 			if said != c.said || o.Failure != c.failure || calls != c.calls || time.Since(begun) < c.least {
 				w.Errorf("%s: after %d calls and %v it is %+v: %q", name, calls, time.Since(begun), o, said)

@@ -9,6 +9,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/lang"
 )
 
 // Evidence is what a scenario leaves behind, on any platform. Check compares it with the invariants of
@@ -126,7 +127,7 @@ func lastWordStored(e Evidence) (wrong []string) {
 	return wrong
 }
 
-var notice = regexp.MustCompile(`[_*]?(` + regexp.QuoteMeta(strings.Trim(answer.AnotherModel, "_")) + `|` + regexp.QuoteMeta(strings.Trim(answer.RemovedModel, "_")) + `|\(The usual model .* is not available\. .* answers\.\)|` + answer.CostSign + `.*)[_*]?\n*`)
+var notice = regexp.MustCompile(`[_*]?(` + regexp.QuoteMeta("("+lang.Voice{}.Say("notice.another_model")+")") + `|` + regexp.QuoteMeta("("+lang.Voice{}.Say("notice.removed_model")+")") + `|\(The usual model .* is not available\. .* answers\.\)|` + answer.CostSign + `.*)[_*]?\n*`)
 
 // WithoutNotice returns a visible text without the notice that another model answered or one was removed, which is not stored.
 func WithoutNotice(text string) string {

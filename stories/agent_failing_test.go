@@ -14,6 +14,7 @@ import (
 	"parley/core/answer"
 	"parley/core/llm"
 	"parley/internal/agui"
+	"parley/internal/lang"
 )
 
 // An agent fails in every way: the user reads one sentence, and a run that may have acted is not asked for again.
@@ -25,9 +26,9 @@ func TestAgentFails(t *testing.T) {
 		says  string
 	}{
 		"ends in mid-text":        {[]string{`{"type":"text","text":"Half a"}`}, 1, "Half a"},
-		"garbage":                 {[]string{`hello`}, 1, llm.ProviderIssue.Sentence()},
+		"garbage":                 {[]string{`hello`}, 1, llm.ProviderIssue.Sentence(lang.Voice{})},
 		"acts and ends":           {[]string{acted, `{"type":"text","text":"Half a"}`}, 1, "Half a"},
-		"acts and sends garbage":  {[]string{acted, `hello`}, 1, llm.ProviderIssue.Sentence()},
+		"acts and sends garbage":  {[]string{acted, `hello`}, 1, llm.ProviderIssue.Sentence(lang.Voice{})},
 		"an unknown line, a twin": {[]string{`{"type":"new"}`, acted, acted, `{"type":"text","text":"Well."}`, `{"type":"done"}`}, 1, "Well."},
 		"a gigabyte":              {append(slices.Repeat([]string{`{"type":"status","id":"s","text":"` + strings.Repeat("x", 1<<20) + `"}`}, 70), `{"type":"done"}`), 1, ""},
 	} {

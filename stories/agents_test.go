@@ -20,6 +20,7 @@ import (
 	"parley/connectors/connectortest"
 	"parley/core/answer"
 	"parley/core/llm"
+	"parley/internal/lang"
 	"parley/internal/require"
 	"parley/models/modelfake"
 	"parley/sim"
@@ -150,7 +151,7 @@ models:
 	s.waitShown("The spare still answers.")
 	s.provider.Close()
 	s.Say(connectortest.Ada, s.place, "And now?")
-	s.waitShown(llm.LocalInference.Sentence())
+	s.waitShown(llm.LocalInference.Sentence(lang.Voice{}))
 	if n := len(s.model.Requests()); n != 2 {
 		t.Errorf("the spare model is asked %d times; want 2", n)
 	}

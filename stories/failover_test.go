@@ -10,14 +10,14 @@ import (
 
 	"parley/config"
 	"parley/connectors/connectortest"
-	"parley/core/answer"
+	"parley/internal/lang"
 	"parley/models/modelfake"
 )
 
 const wrong = "Tomorrow it will rain all day long, so"
 
 // another is the notice as people read it.
-var another = strings.Trim(answer.AnotherModel, "_")
+var another = "(" + lang.Voice{}.Say("notice.another_model") + ")"
 
 // withSpare gives the agent a second model.
 func withSpare(cfg *config.Config) {

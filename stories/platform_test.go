@@ -13,6 +13,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/internal/lang"
 	"parley/models/modelfake"
 	"parley/progressive"
 )
@@ -448,14 +449,14 @@ func TestChatModelFails(t *testing.T) {
 	onEachPlatform(t, nil, func(c *chatHarness) {
 		c.model.Queue(modelfake.Script{modelfake.Status(401, "")})
 		c.Say(connectortest.Ada, c.ada, "Hi")
-		c.wantShown(c.ada, llm.NoProvider.Sentence())
+		c.wantShown(c.ada, llm.NoProvider.Sentence(lang.Voice{}))
 		c.model.Queue(modelfake.Script{modelfake.Text(fox), modelfake.Cut()})
 		c.Say(connectortest.Ada, c.ada, "Again")
 		c.WaitIdle()
-		if own := connectortest.BotTexts(c, c.ada); len(own) != 2 || !strings.HasPrefix(own[1], fox) || !strings.Contains(own[1], llm.ProviderIssue.Sentence()) {
+		if own := connectortest.BotTexts(c, c.ada); len(own) != 2 || !strings.HasPrefix(own[1], fox) || !strings.Contains(own[1], llm.ProviderIssue.Sentence(lang.Voice{})) {
 			t.Errorf("people read %q", own)
 		}
-		if strings.Contains(c.modelRequest(1), llm.NoProvider.Sentence()) {
+		if strings.Contains(c.modelRequest(1), llm.NoProvider.Sentence(lang.Voice{})) {
 			t.Errorf("a failure is part of the prompt: %s", c.modelRequest(1))
 		}
 	})

@@ -17,6 +17,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/internal/lang"
 	"parley/models/modelfake"
 	"parley/progressive"
 )
@@ -169,7 +170,7 @@ func TestEndingsWithACall(t *testing.T) {
 		want  []string
 	}{
 		"the model breaks after the call": {"so what", []modelfake.Script{{modelfake.Text(enjoy), modelfake.Cut()}}, func(*chatHarness) {},
-			[]string{paragraphs(letMe, playing, enjoy, "("+llm.ProviderIssue.Sentence()+")")}},
+			[]string{paragraphs(letMe, playing, enjoy, "("+llm.ProviderIssue.Sentence(lang.Voice{})+")")}},
 		"the call fails": {"endless", []modelfake.Script{{modelfake.Text("Sorry.")}}, func(*chatHarness) {},
 			[]string{paragraphs(letMe, "⚠️ “endless” can't be played right now.", "Sorry.")}},
 		"a user stops it": {"endless", []modelfake.Script{wait}, func(c *chatHarness) { c.Say(connectortest.Ada, c.ada, "/stop") },

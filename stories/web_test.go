@@ -13,6 +13,7 @@ import (
 	"parley/config"
 	"parley/core/answer"
 	"parley/core/llm"
+	"parley/internal/lang"
 	"parley/models/modelfake"
 )
 
@@ -287,17 +288,17 @@ func TestModelFailuresAreTold(t *testing.T) {
 		text    string // how the answer begins
 	}{
 		"busy for a while":     {[]modelfake.Script{{modelfake.Status(503, "")}, {modelfake.RateLimit(7 * time.Second)}, {modelfake.Text("At last")}}, 3, "", "At last"},
-		"always busy":          {[]modelfake.Script{{modelfake.RateLimit(0)}, {modelfake.Status(modelfake.StatusOverloaded, "")}, {modelfake.RateLimit(0)}}, 3, llm.RateLimited, llm.RateLimited.Sentence()},
-		"wrong key":            {[]modelfake.Script{{modelfake.Status(401, "")}}, 1, llm.NoProvider, llm.NoProvider.Sentence()},
-		"no such model":        {[]modelfake.Script{{modelfake.Status(404, "")}}, 1, llm.NoModel, llm.NoModel.Sentence()},
-		"another server":       {[]modelfake.Script{{modelfake.Status(200, "<html><title>Welcome</title></html>")}}, 1, llm.WrongAddress, llm.WrongAddress.Sentence()},
+		"always busy":          {[]modelfake.Script{{modelfake.RateLimit(0)}, {modelfake.Status(modelfake.StatusOverloaded, "")}, {modelfake.RateLimit(0)}}, 3, llm.RateLimited, llm.RateLimited.Sentence(lang.Voice{})},
+		"wrong key":            {[]modelfake.Script{{modelfake.Status(401, "")}}, 1, llm.NoProvider, llm.NoProvider.Sentence(lang.Voice{})},
+		"no such model":        {[]modelfake.Script{{modelfake.Status(404, "")}}, 1, llm.NoModel, llm.NoModel.Sentence(lang.Voice{})},
+		"another server":       {[]modelfake.Script{{modelfake.Status(200, "<html><title>Welcome</title></html>")}}, 1, llm.WrongAddress, llm.WrongAddress.Sentence(lang.Voice{})},
 		"a refused parameter":  {[]modelfake.Script{{modelfake.Status(422, `{"error":{"message":"Extra inputs are not permitted","param":"stream_options"}}`)}, {modelfake.Text("At last")}}, 2, "", "At last"},
 		"text in parts":        {[]modelfake.Script{{modelfake.Delta(`{"content":[{"type":"text","text":"It is NOT "}]}`), modelfake.Text("so.")}}, 1, "", "It is NOT so."},
 		"only text in parts":   {[]modelfake.Script{{modelfake.Delta(`{"content":[{"type":"text","text":"Bought once."}]}`)}}, 1, "", "Bought once."},
-		"no money":             {[]modelfake.Script{{modelfake.NoQuota()}}, 1, llm.InsufficientCredits, llm.InsufficientCredits.Sentence()},
-		"a page of HTML":       {[]modelfake.Script{{modelfake.BadGateway()}, {modelfake.BadGateway()}, {modelfake.BadGateway()}}, 3, llm.ProviderIssue, llm.ProviderIssue.Sentence()},
+		"no money":             {[]modelfake.Script{{modelfake.NoQuota()}}, 1, llm.InsufficientCredits, llm.InsufficientCredits.Sentence(lang.Voice{})},
+		"a page of HTML":       {[]modelfake.Script{{modelfake.BadGateway()}, {modelfake.BadGateway()}, {modelfake.BadGateway()}}, 3, llm.ProviderIssue, llm.ProviderIssue.Sentence(lang.Voice{})},
 		"empty, then not":      {[]modelfake.Script{{}, {modelfake.Text("Now")}}, 2, "", "Now"},
-		"empty twice":          {[]modelfake.Script{{}, {}}, 2, llm.ProviderIssue, llm.ProviderIssue.Sentence()},
+		"empty twice":          {[]modelfake.Script{{}, {}}, 2, llm.ProviderIssue, llm.ProviderIssue.Sentence(lang.Voice{})},
 		"cut before any text":  {[]modelfake.Script{{modelfake.Open(), modelfake.Cut()}, {modelfake.Text("Now")}}, 2, "", "Now"},
 		"cut in mid-text":      {[]modelfake.Script{{modelfake.Text(fox), modelfake.Cut()}}, 1, llm.ProviderIssue, fox},
 		"error in the stream":  {[]modelfake.Script{{modelfake.Text(fox), modelfake.ErrorEvent("overloaded", "secret inner text")}}, 1, llm.ProviderIssue, fox},
@@ -320,7 +321,7 @@ func TestModelFailuresAreTold(t *testing.T) {
 				if c.kind != "" {
 					s.readAll(s.send(conv, "m2", "Again"))
 					last := s.model.Requests()[c.calls]
-					if strings.Contains(string(last.Raw), c.kind.Sentence()) && c.text != fox {
+					if strings.Contains(string(last.Raw), c.kind.Sentence(lang.Voice{})) && c.text != fox {
 						t.Errorf("a failure is part of the next prompt: %s", last.Raw)
 					}
 					if strings.Contains(string(last.Raw), "quick brown fox") != (c.text == fox) {

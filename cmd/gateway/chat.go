@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"parley"
 	"parley/config"
 	"parley/connectors/terminal"
+	"parley/internal/lang"
 	"parley/internal/local"
 )
 
@@ -124,6 +126,7 @@ func (c *chatCmd) talk(ctx context.Context, cfg config.Config, url, ask string) 
 	if err != nil {
 		return fmt.Errorf("%w; is that gateway running at %s? --url names another address", err, url)
 	}
+	client.Locale = cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_MESSAGES"), os.Getenv("LANG"))
 	if c.URL == "" && client.Conversation() != id {
 		if err := last.write(client.Conversation()); err != nil {
 			return err
@@ -148,7 +151,7 @@ func (c *chatCmd) talk(ctx context.Context, cfg config.Config, url, ask string) 
 	}
 	chat := terminal.Chat{
 		Client: client, In: os.Stdin, Out: os.Stdout, Color: os.Getenv("NO_COLOR") == "",
-		Welcome: fmt.Sprintf("%s, at %s. Type /help for commands.", cfg.Agent.Name, url),
+		Welcome: lang.In(client.Locale).Say("terminal.welcome", "agent", cfg.Agent.Name, "address", url),
 	}
 	return chat.Run(ctx)
 }

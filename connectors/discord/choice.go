@@ -12,6 +12,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/lang"
 )
 
 const (
@@ -24,9 +25,6 @@ const (
 	pressWorkers = 8    // that store choices, and as many that send answers
 	mostPresses  = 1000 // queued for either; further ones are dropped
 )
-
-// notTaken is the reply when a choice could not be stored.
-const notTaken = "That didn't work. Please try again."
 
 // Discord's numbers for interactions, components and responses.
 const (

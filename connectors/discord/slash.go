@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"parley/core/chat"
+	"parley/internal/lang"
 	"parley/internal/rest"
 )
 
@@ -22,13 +23,6 @@ const (
 	againAfter = 250 * time.Millisecond
 
 	askName = "ask" // the command for a question
-)
-
-// The replies to commands that lead to no answer.
-const (
-	done    = "Done."
-	tooLong = "That is too long for me. Please shorten it."
-	tooMany = "I can't keep up with this channel. Please try again in a minute."
 )
 
 // command returns the text of a command, in the grammar of messages, and whether only its author sees the answer. In
@@ -97,7 +91,7 @@ func (q *intake) queue(ctx context.Context, i interaction, x *acknowledgment, in
 	t := q.now.Hold()
 	if !q.events.Add(i.Channel, queued{ID: i.ID, Ticket: t, Deliver: func(ctx context.Context) error { return x.deliver(ctx, inbound) }}) {
 		t.Release()
-		x.tell(ctx, tooMany)
+		x.tell(ctx, lang.In(i.Locale).Say("message.too_many"))
 	}
 	return nil
 }
@@ -131,7 +125,7 @@ func (x *acknowledgment) deliver(ctx context.Context, inbound func(context.Conte
 		x.tell(ctx, string(said))
 		return nil
 	case errors.Is(err, chat.ErrTooLarge):
-		x.tell(ctx, tooLong)
+		x.tell(ctx, lang.In(x.i.Locale).Say("message.too_long"))
 	case err != nil:
 		x.later(ctx)
 	case acc.Blocked:
@@ -139,7 +133,7 @@ func (x *acknowledgment) deliver(ctx context.Context, inbound func(context.Conte
 	case acc.Refused != "":
 		x.tell(ctx, acc.Refused)
 	case acc.Run == "" && !x.press:
-		x.tell(ctx, done)
+		x.tell(ctx, lang.In(x.i.Locale).Say("turn.done"))
 	default:
 		x.later(ctx)
 	}

@@ -17,14 +17,12 @@ import (
 	"parley/connectors"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/lang"
 	"parley/internal/rest"
 )
 
 // chooseTime limits how long storing a choice may take, because the button spins until the press is answered.
 const chooseTime = 5 * time.Second
-
-// notTaken is the reply when a choice could not be stored.
-const notTaken = "That didn't work. Please try again."
 
 // keyboard returns one button per option, one per row because labels can be long. A button's data is the question's
 // random id and the option's index, which is far below the limit of 64 bytes. The id can't be guessed, and is valid in
@@ -93,7 +91,7 @@ func (s self) choice(q *tgbotapi.CallbackQuery, newer *newerMessage, first func(
 // the button keeps spinning. A press that can't be stored in time is not redelivered: the user is told and can press
 // again, and a press that takes effect minutes later would surprise.
 func (p *updates) pressed(ctx context.Context, u update) error {
-	told := notTaken
+	told := lang.In(languageOf(u.CallbackQuery.From)).Say("turn.not_done")
 	if c, ok := p.self.choice(u.CallbackQuery, &u.newer.Pressed.Message, p.moves.first); ok {
 		limited, cancel := context.WithTimeout(ctx, chooseTime)
 		acc, err := p.h(limited, c)

@@ -9,6 +9,7 @@ import (
 	"parley/connectors/telegram/telegramfake"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/lang"
 	"parley/internal/require"
 	"parley/progressive"
 )
@@ -133,13 +134,13 @@ func TestPresses(t *testing.T) {
 		"refused": {offer.ID + ":1", func(context.Context, chat.Choice) (chat.Accepted, error) {
 			return chat.Accepted{Refused: "Not yours."}, nil
 		}, "Not yours.", 0},
-		"not safe":  {offer.ID + ":1", func(context.Context, chat.Choice) (chat.Accepted, error) { return chat.Accepted{}, errDown }, notTaken, 0},
-		"not ours":  {"something else", nil, notTaken, 0},
-		"no number": {offer.ID + ":x", nil, notTaken, 0},
+		"not safe":  {offer.ID + ":1", func(context.Context, chat.Choice) (chat.Accepted, error) { return chat.Accepted{}, errDown }, lang.Voice{}.Say("turn.not_done"), 0},
+		"not ours":  {"something else", nil, lang.Voice{}.Say("turn.not_done"), 0},
+		"no number": {offer.ID + ":x", nil, lang.Voice{}.Say("turn.not_done"), 0},
 		"too slow": {offer.ID + ":1", func(ctx context.Context, _ chat.Choice) (chat.Accepted, error) {
 			<-ctx.Done()
 			return chat.Accepted{}, ctx.Err()
-		}, notTaken, chooseTime},
+		}, lang.Voice{}.Say("turn.not_done"), chooseTime},
 	} {
 		t.Run(name, func(t *testing.T) {
 			withBot(t, func(t *testing.T, r *botHarness) {

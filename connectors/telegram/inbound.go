@@ -117,10 +117,18 @@ func asker(m *tgbotapi.Message) string {
 
 // locale returns the language of the sender's client, or "".
 func locale(m *tgbotapi.Message) string {
-	if m.SenderChat != nil || m.From == nil {
+	if m.SenderChat != nil {
 		return ""
 	}
-	return m.From.LanguageCode
+	return languageOf(m.From)
+}
+
+// languageOf returns the language of a user's client, or "".
+func languageOf(u *tgbotapi.User) string {
+	if u == nil {
+		return ""
+	}
+	return u.LanguageCode
 }
 
 // written returns the message's date, or the current time if the server sent none.

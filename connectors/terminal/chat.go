@@ -62,11 +62,11 @@ func (c *Chat) Run(ctx context.Context) error {
 	}{c.keys, c.Out}, prompt)
 	c.lines.SetBracketedPasteMode(true)
 	defer c.lines.SetBracketedPasteMode(false)
-	c.shown, c.typed = screen{out: c.lines}, make(chan typed)
+	c.shown, c.typed = screen{out: c.lines, changed: c.Client.say("terminal.changed")}, make(chan typed)
 	defer c.hangUp()
 	c.atPrompt()
 
-	c.print(c.Welcome, "Ctrl-C stops the answer, Ctrl-D exits.")
+	c.print(c.Welcome, c.Client.say("terminal.keys"))
 	c.recall(ctx, before[max(0, len(before)-recalled):])
 	for {
 		text, err := c.next()
@@ -88,7 +88,7 @@ func (c *Chat) Run(ctx context.Context) error {
 // atPrompt makes Ctrl-C clear the line instead of leaving, because a user who tried to stop an answer may press it just
 // after the answer's end.
 func (c *Chat) atPrompt() {
-	c.keys.onInterrupt(func() { _, _ = io.WriteString(c.lines, "(Press Ctrl-D to exit.)\n") }, clearLine)
+	c.keys.onInterrupt(func() { _, _ = io.WriteString(c.lines, c.Client.say("terminal.exit")+"\n") }, clearLine)
 }
 
 // clearLine moves to the end of the line and deletes everything before the cursor.
@@ -135,7 +135,7 @@ func (c *Chat) ask(ctx context.Context, text string) error {
 	c.print("")
 	err := c.answers(ctx, begin("", c.Client.Send(ctx, text)))
 	if cause := context.Cause(ctx); errors.Is(cause, errLeft) {
-		c.print("(You left before this answer was complete.)", "")
+		c.print(c.Client.say("terminal.left"), "")
 		return nil
 	}
 	switch {
@@ -147,7 +147,7 @@ func (c *Chat) ask(ctx context.Context, text string) error {
 	case refused(err): // an error reply of the gateway; the next message can succeed
 		c.print(err.Error(), "")
 	default:
-		c.print("Can't reach the gateway. Is it running? Send a message to try again.", "")
+		c.print(c.Client.say("terminal.unreachable"), "")
 	}
 	return nil
 }

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"parley/core/answer"
+	"parley/internal/lang"
 	"parley/internal/rest"
 )
 
@@ -35,6 +36,9 @@ const (
 
 // Client is one conversation of a gateway. Its methods are safe for concurrent use.
 type Client struct {
+	// Locale is the language of the user, such as "de_DE.UTF-8"; empty is English. It is set before use.
+	Locale string
+
 	base         string
 	http         *http.Client
 	token        func() string // of the owner; nil for a visitor
@@ -280,6 +284,9 @@ func (c *Client) call(ctx context.Context, method, path string, into any) error 
 	return json.NewDecoder(io.LimitReader(resp.Body, mostFrame)).Decode(into)
 }
 
+// say returns a sentence of package lang in the language of the user.
+func (c *Client) say(key string) string { return lang.In(c.Locale).Say(key) }
+
 // do makes a request. An unsuccessful reply becomes an error with the gateway's message: errUnknown for a missing
 // conversation, and otherwise a refusal. The caller closes the body.
 func (c *Client) do(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
@@ -289,6 +296,9 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte) (*htt
 	}
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
+	}
+	if c.Locale != "" {
+		req.Header.Set("Accept-Language", lang.In(c.Locale).Tag())
 	}
 	if c.token != nil {
 		if token := c.token(); token != "" {

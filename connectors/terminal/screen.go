@@ -15,8 +15,9 @@ import (
 //
 // It needs no alternate screen, so that the conversation stays in the terminal's history, where users scroll and copy.
 type screen struct {
-	out    io.Writer
-	height int
+	out     io.Writer
+	height  int
+	changed string // the line above the lines that are shown once more
 
 	shown   []string // the cursor is in the row below the last
 	gone    int      // this many of them may have scrolled away
@@ -58,7 +59,7 @@ func (s *screen) finish(lines []string) {
 	s.show(lines)
 	if s.stale {
 		s.shown, s.gone = nil, 0
-		s.show(append([]string{"", "Parts of the answer above have changed. The full answer:", ""}, lines...))
+		s.show(append([]string{"", s.changed, ""}, lines...))
 	}
 	s.forget()
 }

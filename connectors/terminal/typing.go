@@ -103,7 +103,7 @@ func (c *Chat) hear(ctx context.Context, r *reply, t typed) {
 	// The first frame only means that the message was accepted.
 	if _, err, _ := a.next(); err != nil {
 		a.stop()
-		r.note = whyNot(err)
+		r.note = c.Client.whyNot(err)
 		c.listen()
 		return
 	}
@@ -123,10 +123,10 @@ func rowsOf(text string, width int) (rows int) {
 }
 
 // whyNot returns the text for a failed request, from the gateway if it sent one.
-func whyNot(err error) string {
+func (c *Client) whyNot(err error) string {
 	var r refusal
 	if errors.As(err, &r) {
 		return r.sentence
 	}
-	return "Can't reach the gateway."
+	return c.say("terminal.down")
 }

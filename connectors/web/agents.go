@@ -141,7 +141,7 @@ func (a agentAPI) file(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if w.opts.AgentFile == nil {
-		fail(rw, http.StatusNotFound, "File not found.")
+		fail(rw, http.StatusNotFound, "refused.no_file")
 		return
 	}
 	if r.Method != http.MethodGet { // HEAD would use the address up

@@ -30,7 +30,7 @@ func (q *question) addFile(dec *json.Decoder) error {
 	case key == "" || !isKey(key):
 		return refused(http.StatusBadRequest, "files are the ids of uploaded files.")
 	case len(q.Files) == maxFiles:
-		return refused(http.StatusBadRequest, "At most 8 files per message.")
+		return refused(http.StatusBadRequest, "refused.many_files")
 	}
 	q.Files = append(q.Files, key)
 	return nil
@@ -57,7 +57,7 @@ func (a fileAPI) attach(ctx context.Context, room chat.RoomID, sender chat.Entit
 	all, err := a.web.opts.Store.NameUploads(ctx, q.id(room), ids...)
 	switch {
 	case errors.Is(err, chat.ErrNotFound):
-		return nil, refused(http.StatusConflict, "A file is not there any more. Please attach it again.")
+		return nil, refused(http.StatusConflict, "refused.file_gone")
 	case err != nil:
 		return nil, a.web.failures.refuse("find the files of a message", err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/llm"
+	"parley/internal/lang"
 )
 
 const told = "Here is what I did, in [three steps](https://example.org/):\n\n1. **Read** the request\n2. Ran `PLAY_DEMO`\n3. ~~Waited~~ Wrote this\n\n" +
@@ -114,7 +115,7 @@ func playStop(t *testing.T, g *gateway, p *tab) {
 func playFailure(t *testing.T, g *gateway, p *tab) {
 	p.open(g.url)
 	p.send("hello")
-	g.next(t).finish(answer.Outcome{Status: answer.Failed, Failure: llm.RateLimited}, llm.RateLimited.Sentence())
+	g.next(t).finish(answer.Outcome{Status: answer.Failed, Failure: llm.RateLimited}, llm.RateLimited.Sentence(lang.Voice{}))
 	p.shows(".failed .text", "The model is busy right now.")
 	p.shots("failed")
 	p.click(".retry")
@@ -161,7 +162,7 @@ func playFailover(t *testing.T, g *gateway, p *tab) {
 	r.Apply(answer.Change{Kind: answer.Text, Step: 1, Text: "It will rain all day"})
 	p.shows(".answer .text", "It will rain all day")
 	r.Apply(answer.Change{Kind: answer.Withdrawn, Step: 1})
-	r.Apply(answer.Change{Kind: answer.Text, Step: 1, Notice: true, Text: answer.AnotherModel})
+	r.Apply(answer.Change{Kind: answer.Text, Step: 1, Notice: true, Text: "_(" + lang.Voice{}.Say("notice.another_model") + ")_"})
 	r.Apply(answer.Change{Kind: answer.Text, Step: 1, Text: "It will be dry and sunny."})
 	p.wait(`shown('.answer').includes('dry and sunny') && shown('.answer').includes('Another one answers') && !shown('.answer').includes('rain')`)
 	p.is(`all('.tool').length`, "1")

@@ -69,7 +69,7 @@ func (d door) resolve(r *http.Request, room chat.RoomID, c *choice) *refusal {
 	}
 	i := slices.IndexFunc(open, func(q chat.Question) bool { return q.ID == c.ID })
 	if i < 0 {
-		return refused(http.StatusConflict, "This question is closed.")
+		return refused(http.StatusConflict, "refused.question_closed")
 	}
 	c.Option, _ = dialect.Option(answer.Choices{Options: open[i].Options}, dialect.Raw(*c.Approved))
 	return nil

@@ -273,7 +273,7 @@ func tooMany(wait time.Duration) *refusal {
 	if wait == 0 {
 		return nil
 	}
-	no := refused(http.StatusTooManyRequests, "That was a lot at once. Please wait a moment.")
+	no := refused(http.StatusTooManyRequests, "refused.slow_down")
 	no.wait = wait
 	return no
 }

@@ -56,11 +56,11 @@ func (d eraser) restore(_ http.ResponseWriter, r *http.Request) (any, *refusal) 
 		return nil, no
 	}
 	if note.Key == "" {
-		return nil, refused(http.StatusConflict, "This conversation is not deleted, or can't be restored any more.")
+		return nil, refused(http.StatusConflict, "refused.not_deleted")
 	}
 	mine, err := d.settle(r.Context(), note)
 	if err == nil && !mine {
-		return nil, refused(http.StatusConflict, "This conversation can't be restored any more.")
+		return nil, refused(http.StatusConflict, "refused.not_restorable")
 	}
 	if err == nil {
 		err = d.unread(r, room.ID, deletedReader)

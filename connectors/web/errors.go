@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"parley/internal/lang"
 )
 
 const (
@@ -19,7 +21,8 @@ const (
 // users.
 type refusal struct {
 	status   int
-	sentence string
+	sentence string        // one of package lang, or a text for developers
+	pairs    []any         // the placeholders of the sentence
 	code     string        // for programs; it must not change
 	wait     time.Duration // until the client may try again; 0 is not said
 	body     io.Reader     // of the request, if it has not been read: see [refuseBody]; nil for none
@@ -50,8 +53,8 @@ func answering(answer func(http.ResponseWriter, *http.Request) (any, *refusal)) 
 }
 
 // refused returns a refusal with the usual code of the status. All replies that ask for another attempt say when.
-func refused(status int, sentence string) *refusal {
-	no := &refusal{status: status, sentence: sentence, code: codes[status]}
+func refused(status int, sentence string, pairs ...any) *refusal {
+	no := &refusal{status: status, sentence: sentence, pairs: pairs, code: codes[status]}
 	if status == http.StatusServiceUnavailable {
 		no.wait = largeWait
 	}
@@ -78,7 +81,7 @@ var codes = map[int]string{
 }
 
 // Error implements error, so that a refusal can end the reading of a body.
-func (r *refusal) Error() string { return r.sentence }
+func (r *refusal) Error() string { return lang.Voice{}.Say(r.sentence, r.pairs...) }
 
 // reply writes the refusal, in the form of the client's API.
 func (r *refusal) reply(rw http.ResponseWriter) {
@@ -90,11 +93,11 @@ func (r *refusal) reply(rw http.ResponseWriter) {
 	if r.wait > 0 {
 		retryLater(rw, r.wait)
 	}
-	form := ownForm
+	form, voice := ownForm, lang.Voice{}
 	if e, ok := rw.(*errorWriter); ok {
-		form, rw = e.form, e.ResponseWriter
+		form, voice, rw = e.form, e.voice, e.ResponseWriter
 	}
-	kind, body := form(r.status, r.sentence, r.code)
+	kind, body := form(r.status, voice.Say(r.sentence, r.pairs...), r.code)
 	rw.Header().Del("Content-Length")
 	rw.Header().Set("Content-Type", kind)
 	rw.WriteHeader(r.status)
@@ -165,7 +168,7 @@ func checkJSON(r *http.Request, most int64) *refusal {
 	case err != nil || kind != "application/json":
 		return refused(http.StatusUnsupportedMediaType, "The Content-Type must be application/json.")
 	case r.ContentLength > most:
-		return refused(http.StatusRequestEntityTooLarge, "This message is too long.")
+		return refused(http.StatusRequestEntityTooLarge, "refused.message_too_long")
 	}
 	return nil
 }
@@ -183,7 +186,7 @@ func formed(next http.Handler) http.Handler {
 			next.ServeHTTP(rw, r)
 			return
 		}
-		next.ServeHTTP(&errorWriter{ResponseWriter: rw, form: formOf(path), method: r.Method}, r)
+		next.ServeHTTP(&errorWriter{ResponseWriter: rw, form: formOf(path), voice: lang.In(r.Header.Get("Accept-Language")), method: r.Method}, r)
 	})
 }
 
@@ -192,7 +195,8 @@ func formed(next http.Handler) http.Handler {
 type errorWriter struct {
 	http.ResponseWriter
 	form     errorForm
-	method   string // of the request
+	voice    lang.Voice // of the browser
+	method   string     // of the request
 	replaced bool
 }
 
@@ -211,7 +215,7 @@ func (e *errorWriter) WriteHeader(status int) {
 	sentence := http.StatusText(status) + "."
 	switch status {
 	case http.StatusNotFound:
-		sentence = "Not found."
+		sentence = "refused.not_found"
 	case http.StatusMethodNotAllowed:
 		sentence = "This address does not accept " + e.method + "."
 	case http.StatusRequestedRangeNotSatisfiable:

@@ -103,7 +103,7 @@ func (x *exchange) loadNamed(id string, open opener) (no *refusal) {
 func (x *exchange) deliver(in incoming) (t target, no *refusal) {
 	last, step := in.messages[len(in.messages)-1], x.place(in)
 	if utf8.RuneCountInString(last.Text) > maxText {
-		return t, refused(http.StatusRequestEntityTooLarge, "This message is too long.")
+		return t, refused(http.StatusRequestEntityTooLarge, "refused.message_too_long")
 	}
 	if step.Again {
 		if run, another, no := x.answerAgain(x.past[step.Keep], last, in.again); !another {
@@ -186,7 +186,7 @@ func (x *exchange) choose(question string, payload json.RawMessage) (t target, n
 	}
 	i := slices.IndexFunc(open, func(q chat.Question) bool { return q.ID == question })
 	if i < 0 {
-		return t, refused(http.StatusConflict, "This question is closed.")
+		return t, refused(http.StatusConflict, "refused.question_closed")
 	}
 	option, ok := dialect.Option(answer.Choices{ID: question, Options: open[i].Options}, payload)
 	if !ok {

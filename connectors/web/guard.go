@@ -80,7 +80,7 @@ func (g guard) api(next http.Handler) http.Handler {
 			next.ServeHTTP(rw, r)
 		default:
 			g.report("a site that is not in web.origins requested the chat", "origin", origin)
-			no := refused(http.StatusForbidden, "This chat is not set up for this site yet.")
+			no := refused(http.StatusForbidden, "refused.site")
 			no.code = "ORIGIN_NOT_ALLOWED"
 			no.reply(rw)
 		}

@@ -108,7 +108,7 @@ func (w *Web) hookReply(rw http.ResponseWriter, acc chat.Accepted, err error) {
 	switch {
 	case errors.Is(err, chat.ErrTooMany):
 		retryLater(rw, hookWait)
-		fail(rw, http.StatusTooManyRequests, "That was a lot at once. Please wait a moment.")
+		fail(rw, http.StatusTooManyRequests, "refused.slow_down")
 	case errors.Is(err, chat.ErrNotFound), errors.Is(err, chat.ErrUnreached):
 		fail(rw, http.StatusConflict, "The agent does not know the room of this hook. Write to it there first.")
 	case err != nil:

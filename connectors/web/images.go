@@ -38,7 +38,7 @@ type image struct {
 // many before reading any of it.
 func (q *question) addImage(dec *json.Decoder) error {
 	if len(q.Images) == maxImages {
-		return refused(http.StatusBadRequest, "At most 4 images per message.")
+		return refused(http.StatusBadRequest, "refused.many_images")
 	}
 	var p picture
 	err := readObject(dec, p.field)

@@ -148,14 +148,14 @@ func (f *failures) note(what string, err error) {
 func (f *failures) refuse(what string, err error) *refusal {
 	switch {
 	case errors.Is(err, chat.ErrShutdown):
-		no := refused(http.StatusServiceUnavailable, "The gateway is restarting. Please try again.")
+		no := refused(http.StatusServiceUnavailable, "refused.restarting")
 		no.wait = time.Second
 		return no
 	case errors.Is(err, errCrowded):
-		return refused(http.StatusServiceUnavailable, "The chat is busy right now. Please try again in a moment.")
+		return refused(http.StatusServiceUnavailable, "refused.busy")
 	}
 	f.note(what, err)
-	return refused(http.StatusServiceUnavailable, "Your request could not be saved. Please try again.")
+	return refused(http.StatusServiceUnavailable, "refused.not_saved")
 }
 
 // failed counts the failures of one kind.

@@ -40,7 +40,7 @@ func (a manageAPI) rename(rw http.ResponseWriter, r *http.Request) (any, *refusa
 	case strings.TrimSpace(title) == "":
 		return nil, refused(http.StatusBadRequest, "title is required.").unread(r.Body)
 	case len([]rune(title)) > maxTitle:
-		return nil, refused(http.StatusRequestEntityTooLarge, "A title may be at most 120 characters.").unread(r.Body)
+		return nil, refused(http.StatusRequestEntityTooLarge, "refused.title").unread(r.Body)
 	}
 	if err := a.web.opts.Store.SaveNote(r.Context(), chat.RoomNote{Room: room.ID, Kind: chat.TitleNote, Text: title, At: time.Now()}); err != nil {
 		return nil, a.web.failures.refuse("rename a conversation", err)
@@ -88,7 +88,7 @@ func (a manageAPI) message(r *http.Request, room chat.RoomID) (chat.Memory, *ref
 	m, err := door(a).message(r, room)
 	switch {
 	case errors.Is(err, chat.ErrNotFound):
-		return m, refused(http.StatusNotFound, "Message not found.")
+		return m, refused(http.StatusNotFound, "refused.no_message")
 	case err != nil:
 		return m, a.web.failures.refuse("find a message", err)
 	}
@@ -116,7 +116,7 @@ func (a manageAPI) again(rw http.ResponseWriter, r *http.Request) {
 	var body againRequest
 	room, m, no := a.changes(rw, r, &body, `{"text": …}`)
 	if no == nil && len([]rune(body.Text)) > maxText {
-		no = refused(http.StatusRequestEntityTooLarge, "This message is too long.").unread(r.Body)
+		no = refused(http.StatusRequestEntityTooLarge, "refused.message_too_long").unread(r.Body)
 	}
 	var payer chat.EntityID
 	if no == nil {
@@ -130,7 +130,7 @@ func (a manageAPI) again(rw http.ResponseWriter, r *http.Request) {
 		acc, no = a.answerAgain(r, room, payer, m, body.Text)
 	}
 	if no == nil && acc.Run == "" {
-		no = refused(http.StatusConflict, "Only the last message can be answered again. Please send it as a new one.")
+		no = refused(http.StatusConflict, "refused.only_last")
 	}
 	if no != nil {
 		no.reply(rw)
@@ -148,7 +148,7 @@ func (a manageAPI) mayAskAgain(r *http.Request, m chat.Memory) *refusal {
 	case err != nil:
 		return a.web.failures.refuse("find the readers of a conversation", err)
 	case !mine:
-		return refused(http.StatusForbidden, "Only your own messages can be answered again.")
+		return refused(http.StatusForbidden, "refused.only_own")
 	}
 	return a.web.charge(r, a.web.messages)
 }
@@ -210,9 +210,9 @@ func (a manageAPI) rate(rw http.ResponseWriter, r *http.Request) (any, *refusal)
 	case body.Rating != "up" && body.Rating != "down" && body.Rating != "none":
 		return nil, refused(http.StatusBadRequest, "rating is up, down or none.").unread(r.Body)
 	case len([]rune(body.Reason)) > maxReason:
-		return nil, refused(http.StatusRequestEntityTooLarge, "A reason may be at most 1000 characters.").unread(r.Body)
+		return nil, refused(http.StatusRequestEntityTooLarge, "refused.reason").unread(r.Body)
 	case !a.web.opts.wrote(m):
-		return nil, refused(http.StatusConflict, "Only answers can be rated.").unread(r.Body)
+		return nil, refused(http.StatusConflict, "refused.only_answers").unread(r.Body)
 	}
 	who := readerOf(r).author(room.ID)
 	note := chat.RoomNote{Room: room.ID, Kind: chat.FeedbackNote, Key: string(m.ID) + " " + string(who), About: who, First: m.ID, Last: m.ID, At: time.Now()}

@@ -29,7 +29,7 @@ func (w *Web) bounded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		release := w.places.hold(caller{from: w.guard.client(r)})
 		if release == nil {
-			crowded("Too many open requests from your network. Please try again in a moment.").reply(rw)
+			crowded("refused.network_busy").reply(rw)
 			return
 		}
 		defer release()
@@ -51,7 +51,7 @@ func (d door) occupy(r *http.Request, who reader) (release func(), no *refusal) 
 		by = caller{who: who.id}
 	}
 	if release = d.web.desks.hold(by); release == nil {
-		return nil, crowded("You have too many chats open. Please close some.")
+		return nil, crowded("refused.many_chats")
 	}
 	return release, nil
 }
@@ -60,7 +60,7 @@ func (d door) occupy(r *http.Request, who reader) (release func(), no *refusal) 
 func legible(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if !utf8.ValidString(r.URL.Path) || strings.ContainsFunc(r.URL.Path, unicode.IsControl) {
-			fail(rw, http.StatusNotFound, "Not found.")
+			fail(rw, http.StatusNotFound, "refused.not_found")
 			return
 		}
 		next.ServeHTTP(rw, r)

@@ -115,7 +115,7 @@ func (w *Web) file(rw http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case errors.Is(err, chat.ErrNotFound):
-		fail(rw, http.StatusNotFound, "File not found.")
+		fail(rw, http.StatusNotFound, "refused.no_file")
 	case err != nil:
 		w.broken(rw, "read a file", err)
 	default:

@@ -51,7 +51,7 @@ func (w *Web) readQuestion(rw http.ResponseWriter, r *http.Request) (q question,
 	case strings.TrimSpace(q.Text) == "":
 		return q, refused(http.StatusBadRequest, "text is required.")
 	case utf8.RuneCountInString(q.Text) > maxText:
-		return q, refused(http.StatusRequestEntityTooLarge, "This message is too long.")
+		return q, refused(http.StatusRequestEntityTooLarge, "refused.message_too_long")
 	case !isKey(q.ClientMessageID):
 		return q, refused(http.StatusBadRequest, "clientMessageId must be 1 to 128 bytes, without spaces, control characters or \"/\", and not \".\" or \"..\".")
 	case q.ClientMessageID == "":
@@ -124,11 +124,11 @@ func refuse(err error, form string) *refusal {
 	case errors.As(err, &no):
 		return no
 	case errors.As(err, &tooBig), errors.Is(err, errToken):
-		return refused(http.StatusRequestEntityTooLarge, "This message is too long.")
+		return refused(http.StatusRequestEntityTooLarge, "refused.message_too_long")
 	case errors.Is(err, errSlow):
-		return refused(http.StatusRequestTimeout, "This message arrived too slowly. Please try again.")
+		return refused(http.StatusRequestTimeout, "refused.message_slow")
 	case errors.Is(err, errUploads):
-		return refused(http.StatusServiceUnavailable, "Too many uploads right now. Please try again in a moment.")
+		return refused(http.StatusServiceUnavailable, "refused.many_uploads")
 	case errors.Is(err, errComplex):
 		return refused(http.StatusBadRequest, "The request has too many values, or is nested too deeply.")
 	}

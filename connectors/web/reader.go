@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"parley/core/chat"
+	"parley/internal/lang"
 	"parley/internal/rest"
 )
 
@@ -95,7 +96,7 @@ func (w *Web) trusted(r *http.Request) bool {
 func (w *Web) local() http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if !w.trusted(r) || w.opts.Local == nil {
-			fail(rw, http.StatusNotFound, "Not found.")
+			fail(rw, http.StatusNotFound, "refused.not_found")
 			return
 		}
 		rw.Header().Set("Cache-Control", "no-store")
@@ -111,11 +112,11 @@ const SetupPath = "/setup"
 func nearbySetup(page http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if page == nil || !nearby(r) {
-			fail(rw, http.StatusNotFound, "Not found.")
+			fail(rw, http.StatusNotFound, "refused.not_found")
 			return
 		}
 		if !firstParty(r) {
-			fail(rw, http.StatusForbidden, "Open this page on the gateway itself.")
+			fail(rw, http.StatusForbidden, "refused.own_page")
 			return
 		}
 		h := rw.Header()
@@ -138,14 +139,14 @@ func (d door) operators(page http.Handler) http.Handler {
 		proxied := err == nil && w.guard.trusted(peer.Addr().Unmap()) && r.Header.Get("X-Forwarded-Proto") == "https"
 		safe := r.TLS != nil || proxied
 		if page == nil || !safe && !nearby(r) {
-			fail(rw, http.StatusNotFound, "Not found.")
+			fail(rw, http.StatusNotFound, "refused.not_found")
 			return
 		}
 		from := w.guard.client(r)
 		if r.Method == http.MethodPost && r.URL.Path == adminPath+"/login" {
 			if wait := max(w.logins.take(caller{from: from}), w.allLogins.take(caller{})); wait > 0 {
 				retryLater(rw, wait)
-				http.Error(rw, "Too many attempts. Please wait a few minutes.", http.StatusTooManyRequests)
+				http.Error(rw, lang.In(r.Header.Get("Accept-Language")).Say("refused.attempts"), http.StatusTooManyRequests)
 				return
 			}
 		}

@@ -88,13 +88,13 @@ func (a fileAPI) announced(r *http.Request) (u chat.Upload, no *refusal) {
 	case r.ContentLength < 0:
 		return u, refused(http.StatusLengthRequired, "The request needs a Content-Length.")
 	case r.ContentLength == 0:
-		return u, refused(http.StatusBadRequest, "This file is empty.")
+		return u, refused(http.StatusBadRequest, "refused.file_empty")
 	case r.ContentLength > maxFile:
-		return u, refused(http.StatusRequestEntityTooLarge, "Files may be at most 20 MiB.")
+		return u, refused(http.StatusRequestEntityTooLarge, "refused.file_large")
 	case !isKey(key):
 		return u, refused(http.StatusBadRequest, "clientFileId must be 1 to 128 bytes, without spaces, control characters or \"/\", and not \".\" or \"..\".")
 	case utf8.RuneCountInString(name) > maxFileName:
-		return u, refused(http.StatusBadRequest, "File names may be at most 255 characters.")
+		return u, refused(http.StatusBadRequest, "refused.file_name")
 	case key == "":
 		key = newID()
 	}
@@ -108,7 +108,7 @@ func (a fileAPI) failed(what string, err error) *refusal {
 		return a.web.failures.refuse(what, err)
 	}
 	a.web.failures.note(what, err)
-	return refused(http.StatusServiceUnavailable, "This file could not be saved. Please try again.")
+	return refused(http.StatusServiceUnavailable, "refused.file_not_saved")
 }
 
 // begin announces a file to the store, and returns the store's state of it.
@@ -118,9 +118,9 @@ func (a fileAPI) begin(r *http.Request, u chat.Upload) (chat.Upload, *refusal) {
 	case err == nil:
 		return is, nil
 	case errors.Is(err, chat.ErrNotFound):
-		return u, refused(http.StatusNotFound, "Conversation not found.")
+		return u, refused(http.StatusNotFound, "refused.no_conversation")
 	case errors.Is(err, chat.ErrTooMany):
-		return u, refused(http.StatusConflict, fmt.Sprintf("Send the files that you have added first: at most %d can wait.", maxWaiting))
+		return u, refused(http.StatusConflict, "refused.waiting_files", "n", maxWaiting)
 	}
 	return u, a.failed("begin an upload", err)
 }
@@ -144,13 +144,13 @@ func (a fileAPI) receivePieces(rw http.ResponseWriter, r *http.Request, u chat.U
 		return
 	case errors.As(err, &no):
 	case errors.Is(err, errSlow):
-		no = refused(http.StatusRequestTimeout, "This file arrived too slowly. Please try again.")
+		no = refused(http.StatusRequestTimeout, "refused.file_slow")
 	case errors.Is(err, errCut):
-		no = refused(http.StatusBadRequest, "Only a part of this file arrived. Please try again.")
+		no = refused(http.StatusBadRequest, "refused.file_part")
 	case errors.Is(err, answer.ErrLost):
-		no = refused(http.StatusConflict, "This file was dropped, or is being sent again. Please try again.")
+		no = refused(http.StatusConflict, "refused.file_dropped")
 	case errors.Is(err, chat.ErrNoSpace):
-		no = refused(http.StatusServiceUnavailable, "There is no space for files right now. Please try again later.")
+		no = refused(http.StatusServiceUnavailable, "refused.no_space")
 	default:
 		no = a.failed("store an upload", err)
 	}
@@ -220,7 +220,7 @@ func (a fileAPI) refuse(u chat.Upload, head []byte) *refusal {
 		return nil
 	}
 	if why := a.web.opts.Refuse(u.Name, u.Type, head); why != "" {
-		return refused(http.StatusUnsupportedMediaType, fmt.Sprintf("This file can't be read: %s.", why))
+		return refused(http.StatusUnsupportedMediaType, "refused.file_unreadable", "reason", why)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"parley/connectors/web/dialect"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/lang"
 )
 
 // listening is how a client of another format follows an answer.
@@ -31,7 +32,7 @@ func (c clients) relay(rw http.ResponseWriter, r *http.Request, run chat.RunID, 
 	if err == nil {
 		err = c.encodeAll(ctx, out, run, l)
 	}
-	why, code := "The gateway is restarting. Please try again.", codeOf(err)
+	why, code := "refused.restarting", codeOf(err)
 	switch {
 	case err == nil:
 		return
@@ -39,11 +40,11 @@ func (c clients) relay(rw http.ResponseWriter, r *http.Request, run chat.RunID, 
 		c.web.opts.Log.Debug("a reader disconnected", "run", run, "err", err)
 		return
 	case code != "":
-		why = "Your session has expired. Please sign in again."
+		why = "refused.session_expired"
 	case !errors.Is(err, chat.ErrShutdown):
 		c.web.opts.Log.Error("a stream failed", "run", run, "err", err)
 	}
-	if out.buf = l.encoder.Fail(out.buf, why, code); len(out.buf) == 0 {
+	if out.buf = l.encoder.Fail(out.buf, lang.In(r.Header.Get("Accept-Language")).Say(why), code); len(out.buf) == 0 {
 		panic(http.ErrAbortHandler) // the client sees that the stream is not complete
 	}
 	_ = out.flush() // the reader has disconnected
@@ -128,7 +129,7 @@ func (c clients) unanswered(rw http.ResponseWriter, r *http.Request, err error) 
 	case code == "":
 		c.web.broken(rw, "wait for an answer", err)
 	default:
-		no := refused(http.StatusUnauthorized, "Your session has expired. Please sign in again.")
+		no := refused(http.StatusUnauthorized, "refused.session_expired")
 		no.code = code
 		no.reply(rw)
 	}

@@ -81,9 +81,9 @@ func (a manageAPI) share(rw http.ResponseWriter, r *http.Request) (any, *refusal
 	switch {
 	case err != nil:
 	case note.First == "":
-		return nil, refused(http.StatusConflict, "There is nothing to share yet.")
+		return nil, refused(http.StatusConflict, "refused.nothing_to_share")
 	case len(before) >= maxShares:
-		return nil, refused(http.StatusConflict, "This conversation has 20 links. Please remove one first.")
+		return nil, refused(http.StatusConflict, "refused.many_links")
 	default:
 		err = a.web.opts.Store.SaveNote(r.Context(), note)
 	}
@@ -184,7 +184,7 @@ func (a manageAPI) shared(rw http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case errors.Is(err, chat.ErrNotFound):
-		fail(rw, http.StatusNotFound, "This link has ended.")
+		fail(rw, http.StatusNotFound, "refused.link_ended")
 	case err != nil:
 		a.web.broken(rw, "show a shared conversation", err)
 	case strings.Contains(r.Header.Get("Accept"), "application/json"):

@@ -69,10 +69,10 @@ func (a loginAPI) loggedIn(_ http.ResponseWriter, r *http.Request) (any, *refusa
 // logIn exchanges a code for a cookie: POST /api/login. Only the gateway's own page can, and only a few times.
 func (a loginAPI) logIn(rw http.ResponseWriter, r *http.Request) (any, *refusal) {
 	if !firstParty(r) || !ownOrigin(r) {
-		return nil, refused(http.StatusForbidden, "Log in on the gateway's own page.")
+		return nil, refused(http.StatusForbidden, "refused.own_page_login")
 	}
 	if wait := max(a.web.logins.take(caller{from: a.web.guard.client(r)}), a.web.allLogins.take(caller{})); wait > 0 {
-		no := refused(http.StatusTooManyRequests, "Too many attempts. Please wait a few minutes.")
+		no := refused(http.StatusTooManyRequests, "refused.attempts")
 		no.wait = wait
 		return nil, no
 	}
@@ -86,7 +86,7 @@ func (a loginAPI) logIn(rw http.ResponseWriter, r *http.Request) (any, *refusal)
 	token, err := a.web.sessions.Redeem(r.Context(), body.Code, Device(r))
 	switch {
 	case errors.Is(err, chat.ErrNotFound):
-		return nil, refused(http.StatusForbidden, "This code is wrong, was used, or has expired. Run gateway pair --web for a new one.")
+		return nil, refused(http.StatusForbidden, "refused.code")
 	case err != nil:
 		return nil, a.web.failures.refuse("log in", err)
 	}

@@ -79,7 +79,7 @@ func (o *socketReply) event(lines []byte) error {
 // finish sends the end of the request. Without a status, the handler was interrupted.
 func (o *socketReply) finish() {
 	if o.status == 0 {
-		refused(http.StatusServiceUnavailable, "Your request could not be answered. Please try again.").reply(o)
+		refused(http.StatusServiceUnavailable, "refused.not_answered").reply(o)
 	}
 	head := appendString([]byte(`{"request":`), o.request)
 	head = fmt.Appendf(head, `,"status":%d`, o.status)

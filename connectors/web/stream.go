@@ -147,7 +147,7 @@ func (w *Web) submitQuestion(r *http.Request, room chat.Room, payer chat.EntityI
 	case err != nil:
 		return nil, w.failures.refuse("accept a message", err)
 	case acc.Altered:
-		no := refused(http.StatusConflict, "This message was already sent with different text.")
+		no := refused(http.StatusConflict, "refused.sent_before")
 		no.code = "CHAT_IDEMPOTENCY_CONFLICT"
 		return nil, no
 	}

@@ -31,7 +31,7 @@ func (a fileAPI) missing(rw http.ResponseWriter, err error) {
 	switch {
 	case err == nil:
 	case errors.Is(err, chat.ErrNotFound):
-		fail(rw, http.StatusNotFound, "File not found.")
+		fail(rw, http.StatusNotFound, "refused.no_file")
 	default:
 		a.web.broken(rw, "find an uploaded file", err)
 	}

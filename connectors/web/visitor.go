@@ -192,14 +192,14 @@ func (d door) unknown(r *http.Request, err error, what string) *refusal {
 	}
 	no := refused(http.StatusUnauthorized, "The gateway does not know this token.")
 	if expired {
-		no = refused(http.StatusUnauthorized, "Your session has expired. Please sign in again.")
+		no = refused(http.StatusUnauthorized, "refused.session_expired")
 		no.code = codeExpired
 	}
 	return no
 }
 
 // blocked refuses a request of a blocked visitor.
-func blocked() *refusal { return refused(http.StatusForbidden, "You can't use this chat.") }
+func blocked() *refusal { return refused(http.StatusForbidden, "refused.not_allowed") }
 
 // admit refuses blocked readers, and readers without an account where the gateway requires one.
 func (d door) admit(r *http.Request, who reader) *refusal {
@@ -216,7 +216,7 @@ func (d door) admit(r *http.Request, who reader) *refusal {
 		strings.HasPrefix(path, hooksPath) || strings.HasPrefix(path, agentsPath) || strings.HasPrefix(path, sharedPath) {
 		return nil
 	}
-	return needsIdentity("Please sign in first.")
+	return needsIdentity("refused.sign_in")
 }
 
 // needsIdentity refuses a request without a token.
@@ -247,13 +247,13 @@ func (d door) writable(r *http.Request, id string) (chat.Room, *refusal) {
 	case err != nil:
 		no = d.web.failures.refuse("erase a conversation", err)
 	case !erased:
-		no = refused(http.StatusServiceUnavailable, "This conversation is just being deleted. Please try again in a moment.")
+		no = refused(http.StatusServiceUnavailable, "refused.being_deleted")
 		no.wait = time.Second
 	}
 	return room, no
 }
 
-func notFound() *refusal { return refused(http.StatusNotFound, "Conversation not found.") }
+func notFound() *refusal { return refused(http.StatusNotFound, "refused.no_conversation") }
 
 // find returns a conversation that the reader of r may open, with the note of its deletion if it is deleted.
 func (d door) find(r *http.Request, id string) (room chat.Room, deleted chat.RoomNote, no *refusal) {
@@ -359,7 +359,7 @@ func (d door) create(r *http.Request, id string) (chat.Room, *refusal) {
 		case err != nil:
 			return room, d.web.failures.refuse("open a conversation", err)
 		case !time.Now().Before(end):
-			return room, needsIdentity("Please reload the page.")
+			return room, needsIdentity("refused.reload")
 		}
 	}
 	err := d.web.opts.Store.SaveRoom(r.Context(), room)

@@ -55,7 +55,7 @@ type adoptRequest struct {
 func (d door) adopt(rw http.ResponseWriter, r *http.Request) (any, *refusal) {
 	who := readerOf(r)
 	if !who.account {
-		return nil, needsIdentity("Please sign in first.")
+		return nil, needsIdentity("refused.sign_in")
 	}
 	if no := d.web.charge(r, d.web.attempts); no != nil {
 		return nil, no
@@ -66,7 +66,7 @@ func (d door) adopt(rw http.ResponseWriter, r *http.Request) (any, *refusal) {
 	}
 	id, _, err := d.web.visitors.Verify(r.Context(), body.VisitorToken)
 	if errors.Is(err, identity.ErrUnknown) || errors.Is(err, identity.ErrExpired) {
-		return nil, refused(http.StatusUnprocessableEntity, "These conversations belong to no visitor any more.")
+		return nil, refused(http.StatusUnprocessableEntity, "refused.no_visitor")
 	}
 	if err == nil {
 		var offered []listed
@@ -196,7 +196,7 @@ type okReply struct {
 // owned returns the conversation of a request if the owner makes it. For others there is no such route.
 func (d door) owned(r *http.Request) (chat.Room, *refusal) {
 	if !readerOf(r).owner {
-		return chat.Room{}, refused(http.StatusNotFound, "Not found.")
+		return chat.Room{}, refused(http.StatusNotFound, "refused.not_found")
 	}
 	return d.conversation(r, r.PathValue("id"))
 }

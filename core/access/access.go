@@ -4,6 +4,7 @@ package access
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"strings"
 
@@ -74,18 +75,18 @@ func (a Policy) GroupIn(r chat.Room) GroupAccess {
 }
 
 // Listening describes the messages that the agent answers in r, in a sentence.
-func (a Policy) Listening(r chat.Room, attention chat.Attention) string {
+func (a Policy) Listening(v lang.Voice, r chat.Room, attention chat.Attention) string {
 	switch {
 	case attention == chat.Muted:
-		return "muted"
+		return v.Say("listening.muted")
 	case r.Kind.Private():
-		return "I answer every message"
+		return v.Say("listening.all")
 	case attention == chat.Quiet:
-		return "I stay quiet until you mention me"
+		return v.Say("listening.quiet")
 	case attention == chat.Ambient || a.GroupIn(r) == GroupAmbient:
-		return "I follow the conversation and answer messages meant for me"
+		return v.Say("listening.ambient")
 	}
-	return "I answer when you mention me"
+	return v.Say("listening.mention")
 }
 
 // Off reports whether the agent answers no user in r.
@@ -248,12 +249,13 @@ type EntityStore interface {
 	Entity(ctx context.Context, id chat.EntityID) (chat.Entity, error)
 }
 
-// Speak returns ctx for the sentences to a user: in their language, and in English if the store fails.
-func Speak(ctx context.Context, store EntityStore, id chat.EntityID) context.Context {
+// Speak returns ctx for the sentences to a user: in their language, which is read with the first sentence. If the store
+// fails, that is logged, and the sentences are English.
+func Speak(ctx context.Context, store EntityStore, id chat.EntityID, log *slog.Logger) context.Context {
 	return lang.With(ctx, func() lang.Voice {
 		e, err := store.Entity(ctx, id)
-		if err != nil {
-			return lang.Voice{}
+		if chat.Unless(err, chat.ErrNotFound) != nil {
+			log.Warn("can't read the language of a user", "err", err)
 		}
 		return e.Voice()
 	})

@@ -9,19 +9,11 @@ import (
 	"time"
 
 	"parley/core/chat"
+	"parley/internal/lang"
 )
 
 // ApprovalHandler is the name of the handler of choices that owners make about access. It is stored with questions.
 const ApprovalHandler = "let in"
-
-// Texts for owners, and for an approved user.
-const (
-	askLine      = "%s would like to talk to me on %s. Approve?"
-	approvedLine = "%s can now talk to me."
-	inLine       = "%s already has access; revoke it with `gateway pair --remove` on the machine that runs me."
-	awayLine     = "Okay, I won't reply to them."
-	welcomeLine  = "My owner approved you. You can talk to me now."
-)
 
 // Approve gives access to the user with this code, and notifies them. It fails with [chat.ErrNotFound] if the code is
 // unknown or has expired, and with the error of the store.
@@ -36,8 +28,12 @@ func Approve(ctx context.Context, store ApprovalStore, tell Tell, code string) (
 	if err != nil {
 		return chat.Person{}, fmt.Errorf("approve the user with this code: %w", err)
 	}
+	who, err := store.Entity(ctx, k.ID)
+	if chat.Unless(err, chat.ErrNotFound) != nil {
+		return chat.Person{}, fmt.Errorf("read the language of %s: %w", k.ID, err)
+	}
 	k.Since = time.Now()
-	err = tell(ctx, chat.Notice{To: chat.Address{Room: k.Address.Room}, Text: welcomeLine, Key: requestKey(k, "welcome")})
+	err = tell(ctx, chat.Notice{To: chat.Address{Room: k.Address.Room}, Text: who.Voice().Say("pairing.welcome"), Key: requestKey(k, "welcome")})
 	if err != nil && !errors.Is(err, chat.ErrNotFound) && !errors.Is(err, chat.ErrUnreached) {
 		// before access is stored: then the request is gone, and could not be found again
 		return chat.Person{}, fmt.Errorf("tell %s that they are approved: %w", k.ID, err)
@@ -76,10 +72,11 @@ func (d *Pairing) askOwners(ctx context.Context, k chat.PairingRequest) {
 		d.Log.Warn("can't find a chat to ask the owner for approval", "account", k.ID, "err", err)
 	}
 	for owner, room := range rooms {
+		ctx := d.Speak(ctx, owner)
 		err := d.Tell(ctx, chat.Notice{
-			To: chat.Address{Room: room}, Key: requestKey(k, "knock"), Text: fmt.Sprintf(askLine, k.Label(), k.Address.Connector),
+			To: chat.Address{Room: room}, Key: requestKey(k, "knock"), Text: lang.Say(ctx, "pairing.ask", "user", k.Label(), "platform", k.Address.Connector),
 			Ask: &chat.Question{
-				Options: []string{"Approve", "No"}, Approval: true, For: []chat.EntityID{owner}, Expires: k.Ends,
+				Options: []string{lang.Say(ctx, "pairing.approve"), lang.Say(ctx, "pairing.deny")}, Approval: true, For: []chat.EntityID{owner}, Expires: k.Ends,
 				Handler: ApprovalHandler, Payload: k.Code + " " + string(k.ID),
 			},
 		})
@@ -110,11 +107,17 @@ func (d *Pairing) OwnersRooms(ctx context.Context) (map[chat.EntityID]chat.RoomI
 	return rooms, chat.Unless(err, chat.ErrNotFound)
 }
 
-// TellOwners sends a text to the owners in their direct chats, once for each key. It fails with the error of Tell or
-// the store.
-func (d *Pairing) TellOwners(ctx context.Context, key, text string) error {
+// Speak returns ctx for the sentences to a user, see [Speak].
+func (d *Pairing) Speak(ctx context.Context, user chat.EntityID) context.Context {
+	return Speak(ctx, d.Store, user, d.Log)
+}
+
+// TellOwners sends a sentence to the owners in their direct chats, once for each key: one of package lang with its
+// placeholders, in the language of each owner, or a text. It fails with the error of Tell or the store.
+func (d *Pairing) TellOwners(ctx context.Context, key, sentence string, pairs ...any) error {
 	rooms, err := d.OwnersRooms(ctx)
-	for _, room := range rooms {
+	for owner, room := range rooms {
+		text := lang.Say(d.Speak(ctx, owner), sentence, pairs...)
 		err = errors.Join(err, d.Tell(ctx, chat.Notice{To: chat.Address{Room: room}, Key: key, Text: text}))
 	}
 	if err != nil {
@@ -123,20 +126,17 @@ func (d *Pairing) TellOwners(ctx context.Context, key, text string) error {
 	return nil
 }
 
-const unconfirmedLine = "The chat platform failed while I sent some answers, so they may not have arrived. My log lists them."
-
 // TellUnconfirmed tells the owners that answers may not have arrived, once an hour: an outage can concern many chats.
 // It fails like TellOwners.
 func (d *Pairing) TellUnconfirmed(ctx context.Context) error {
-	return d.TellOwners(ctx, "unconfirmed/"+time.Now().UTC().Format("2006-01-02T15"), unconfirmedLine)
+	return d.TellOwners(ctx, "unconfirmed/"+time.Now().UTC().Format("2006-01-02T15"), "owner.unconfirmed")
 }
 
 // Chosen carries out an owner's decision about a user who asks for access, and returns the reply to the owner. The
-// payload of q is the user's code and account. notYours is the reply to other users, and over the reply about a request
-// that has ended. It fails with the error of the store.
-func (d *Pairing) Chosen(ctx context.Context, q chat.Question, notYours, over string) (string, error) {
+// payload of q is the user's code and account. It fails with the error of the store.
+func (d *Pairing) Chosen(ctx context.Context, q chat.Question) (string, error) {
 	if owns, err := d.Owns(ctx, q.By); err != nil || !owns {
-		return notYours, err // any more
+		return lang.Say(ctx, "choice.not_yours"), err // any more
 	}
 	code, id, _ := strings.Cut(q.Payload, " ")
 	var p chat.Person
@@ -154,11 +154,11 @@ func (d *Pairing) Chosen(ctx context.Context, q chat.Question, notYours, over st
 	case chat.Unless(err, chat.ErrNotFound) != nil:
 		return "", err
 	case q.Choice != 0 && (done || err != nil):
-		return awayLine, nil
+		return lang.Say(ctx, "pairing.away"), nil
 	case q.Choice != 0:
-		return fmt.Sprintf(inLine, p.Label()), nil
+		return lang.Say(ctx, "pairing.inside", "user", p.Label()), nil
 	case err != nil:
-		return over, nil
+		return lang.Say(ctx, "choice.closed"), nil
 	}
-	return fmt.Sprintf(approvedLine, p.Label()), nil
+	return lang.Say(ctx, "pairing.approved", "user", p.Label()), nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -12,17 +11,7 @@ import (
 	"time"
 
 	"parley/core/chat"
-)
-
-// Texts for those who block users.
-const (
-	notStaffLine   = "Only my owner and their staff can block users."
-	whomLine       = "Reply to a message of the user with `/%[1]s`, or name their account or their name here, such as `/%[1]s %[2]s`."
-	selfLine       = "You can't block yourself."
-	protectedLine  = "Owners can't be blocked, and only owners can block staff."
-	blockedLine    = "**%s** is blocked. I don't answer them any more, and store nothing they write. `/unblock %s` ends that."
-	unblockedLine  = "**%s** is no longer blocked."
-	configuredLine = "**%s** is blocked by the configuration (`people.blocked`)."
+	"parley/internal/lang"
 )
 
 const (
@@ -174,11 +163,11 @@ type BlockRequest struct {
 // Block blocks or unblocks all accounts of a user, and returns the reply. It fails with the error of the store.
 func (d *Pairing) Block(ctx context.Context, r BlockRequest, accounts []chat.EntityID) (string, error) {
 	if staff, err := d.IsStaff(ctx, r.By.Author, r.From); err != nil || !staff {
-		return notStaffLine, err
+		return lang.Say(ctx, "block.not_staff"), err
 	}
 	if r.User.ID == "" {
 		connector, _, _ := strings.Cut(string(r.By.Author), "/")
-		return fmt.Sprintf(whomLine, r.Name, connector+":ID"), nil
+		return lang.Say(ctx, "block.whom", "command", r.Name, "account", connector+":ID"), nil
 	}
 	blocks := r.Name == chat.BlockCommand
 	if blocks {
@@ -195,11 +184,11 @@ func (d *Pairing) Block(ctx context.Context, r BlockRequest, accounts []chat.Ent
 	}
 	switch {
 	case blocks:
-		return fmt.Sprintf(blockedLine, r.User.Label(), shown), nil
+		return lang.Say(ctx, "block.blocked", "user", r.User.Label(), "account", shown), nil
 	case d.Policy.Blocks(r.User.ID, nil):
-		return fmt.Sprintf(configuredLine, r.User.Label()), nil
+		return lang.Say(ctx, "block.configured", "user", r.User.Label()), nil
 	}
-	return fmt.Sprintf(unblockedLine, r.User.Label()), nil
+	return lang.Say(ctx, "block.unblocked", "user", r.User.Label()), nil
 }
 
 // protected returns the reason why a user can't be blocked; empty if they can.
@@ -218,9 +207,9 @@ func (d *Pairing) protected(ctx context.Context, r BlockRequest, accounts []chat
 		case err != nil:
 			return "", err
 		case id == r.By.Author:
-			return selfLine, nil
+			return lang.Say(ctx, "block.self"), nil
 		case owner, staff[id] && !byOwner:
-			return protectedLine, nil
+			return lang.Say(ctx, "block.protected"), nil
 		}
 	}
 	return "", nil

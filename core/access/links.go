@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"parley/core/chat"
+	"parley/internal/lang"
 )
 
 // LinkHandler is the name of the handler of choices about linked accounts. It is stored with questions.
@@ -21,22 +22,6 @@ const LinkHandler = "link"
 const (
 	linkTime  = 10 * time.Minute // the validity of a code, and of each question about it
 	maxLinked = 5                // accounts of one person
-)
-
-// Texts about linked accounts.
-const (
-	offerLine     = "Send me `/link %s` in a direct chat from your other account within 10 minutes. Then I ask you in both chats to confirm."
-	askOtherLine  = "Is **%s** your account, too? I'll then use what I've noted about you and your daily limits for both. Your conversations stay separate, and no rights are shared."
-	askBackLine   = "**%s** has sent your code. Is that your account, too? I'll then use what I've noted about you and your daily limits for both."
-	confirmLine   = "Now please confirm it in the chat where you asked for the code."
-	linkedLine    = "Done: **%s** is linked. `/unlink` ends that."
-	notLinkedLine = "Okay, nothing was linked."
-	wrongLinkLine = "Unknown or expired code. Send `/link` from your other account for a new one."
-	busyLine      = "Both accounts are already linked. Send `/unlink` from one of them first."
-	fullLine      = "A person can have at most 5 accounts."
-	platformLine  = "One of the two accounts must be in a direct chat of a platform."
-	unlinkedLine  = "This account is no longer linked."
-	unknownLine   = "This account isn't linked."
 )
 
 // LinkReader finds linked accounts. Errors are those of package storage.
@@ -48,6 +33,7 @@ type LinkReader interface {
 // LinkStore contains the store methods of [Links]. Errors are those of package storage.
 type LinkStore interface {
 	LinkReader
+	EntityStore
 	SaveNote(ctx context.Context, n chat.RoomNote) error
 	Mark(ctx context.Context, room chat.RoomID, id chat.MemoryID) (chat.Accepted, error)
 }
@@ -122,10 +108,10 @@ type linkRequest struct {
 }
 
 // question asks one of the two accounts.
-func (l linkRequest) question(who account) (chat.Question, error) {
+func (l linkRequest) question(ctx context.Context, who account) (chat.Question, error) {
 	payload, err := json.Marshal(l)
 	return chat.Question{
-		Options: []string{"Link", "No"}, Approval: true, For: []chat.EntityID{who.ID}, Expires: time.Now().Add(linkTime),
+		Options: []string{lang.Say(ctx, "link.link"), lang.Say(ctx, "link.no")}, Approval: true, For: []chat.EntityID{who.ID}, Expires: time.Now().Add(linkTime),
 		Handler: LinkHandler, Payload: string(payload),
 	}, err
 }
@@ -148,7 +134,7 @@ func (l *Links) Offer(ctx context.Context, m chat.Memory, r chat.Room) (string, 
 		Room: r.ID, Kind: chat.LinkCodeNote, Key: string(m.Author), About: chat.EntityID(hashed(code)), Text: string(from),
 		At: time.Now(), Expires: time.Now().Add(linkTime),
 	})
-	return fmt.Sprintf(offerLine, ShownCode(code)), err
+	return lang.Say(ctx, "link.offer", "code", ShownCode(code)), err
 }
 
 // Redeem returns the reply to a code that m contains after the command, and a question below it unless the code is wrong. A
@@ -156,7 +142,7 @@ func (l *Links) Offer(ctx context.Context, m chat.Memory, r chat.Room) (string, 
 func (l *Links) Redeem(ctx context.Context, m chat.Memory, r chat.Room, text string) (line string, ask *chat.Question, err error) {
 	code, _ := codeIn(text)
 	if !l.tries.allow(m.Author) {
-		return wrongLinkLine, nil, nil
+		return lang.Say(ctx, "link.wrong"), nil, nil
 	}
 	found, err := l.Store.NotesAbout(ctx, chat.EntityID(hashed(code)), chat.LinkCodeNote, false, 1)
 	if err != nil {
@@ -165,20 +151,20 @@ func (l *Links) Redeem(ctx context.Context, m chat.Memory, r chat.Room, text str
 	is := linkRequest{To: accountOf(m, r)}
 	if code == "" || len(found) == 0 || json.Unmarshal([]byte(found[0].Text), &is.From) != nil || is.From.ID == m.Author {
 		l.tries.failed(m.Author)
-		return wrongLinkLine, nil, nil
+		return lang.Say(ctx, "link.wrong"), nil, nil
 	}
 	if _, _, line, err := l.obstacle(ctx, is); line != "" || err != nil {
 		return line, nil, err
 	}
 	used, err := l.Store.Mark(ctx, found[0].Room, chat.MemoryID(hashed(code)))
 	if err != nil || used.Duplicate {
-		return wrongLinkLine, nil, err
+		return lang.Say(ctx, "link.wrong"), nil, err
 	}
 	if err := l.Store.SaveNote(ctx, chat.RoomNote{Room: found[0].Room, Kind: chat.LinkCodeNote, Key: found[0].Key}); err != nil {
 		return "", nil, err
 	}
-	q, err := is.question(is.To)
-	return fmt.Sprintf(askOtherLine, is.From.label()), &q, err
+	q, err := is.question(ctx, is.To)
+	return lang.Say(ctx, "link.ask_other", "account", is.From.label()), &q, err
 }
 
 // obstacle returns the links of two accounts, and the reason why they can't be linked; empty if they can. It fails with the
@@ -191,15 +177,15 @@ func (l *Links) obstacle(ctx context.Context, is linkRequest) (from, to chat.Roo
 	case err != nil:
 		return from, to, "", err
 	case from.Text != "" && to.Text != "":
-		return from, to, busyLine, nil
+		return from, to, lang.Say(ctx, "link.busy"), nil
 	case from.Text != "" || to.Text != "":
 		all, err := l.Store.Notes(ctx, cmp.Or(from.Room, to.Room), chat.LinkNote, maxLinked)
 		if len(all) >= maxLinked {
-			line = fullLine
+			line = lang.Say(ctx, "link.full")
 		}
 		return from, to, line, err
 	case !is.From.Direct && !is.To.Direct:
-		line = platformLine
+		line = lang.Say(ctx, "link.platform")
 	}
 	return from, to, line, nil
 }
@@ -212,28 +198,29 @@ func (l *Links) Chosen(ctx context.Context, q chat.Question) (string, error) {
 		return "", fmt.Errorf("read the accounts of a question: %w", err)
 	}
 	if q.Choice != 0 {
-		return notLinkedLine, nil
+		return lang.Say(ctx, "link.not_linked"), nil
 	}
 	if !is.Confirmed {
 		is.Confirmed = true
-		back, err := is.question(is.From)
+		from := Speak(ctx, l.Store, is.From.ID, l.Log)
+		back, err := is.question(from, is.From)
 		if err == nil {
-			err = l.Tell(ctx, chat.Notice{To: chat.Address{Room: is.From.Room}, Key: "link/" + q.ID, Text: fmt.Sprintf(askBackLine, is.To.label()), Ask: &back})
+			err = l.Tell(ctx, chat.Notice{To: chat.Address{Room: is.From.Room}, Key: "link/" + q.ID, Text: lang.Say(from, "link.ask_back", "account", is.To.label()), Ask: &back})
 		}
 		if errors.Is(err, chat.ErrNotFound) || errors.Is(err, chat.ErrUnreached) { // the chat was deleted
-			return wrongLinkLine, nil
+			return lang.Say(ctx, "link.wrong"), nil
 		}
-		return confirmLine, err
+		return lang.Say(ctx, "link.confirm"), err
 	}
 	if line, err := l.join(ctx, is); line != "" || err != nil {
 		return line, err
 	}
 	l.Log.Info("two accounts were linked", "account", is.From.ID, "with", is.To.ID)
-	err := l.Tell(ctx, chat.Notice{To: chat.Address{Room: is.To.Room}, Key: "linked/" + q.ID, Text: fmt.Sprintf(linkedLine, is.From.label())})
+	err := l.Tell(ctx, chat.Notice{To: chat.Address{Room: is.To.Room}, Key: "linked/" + q.ID, Text: lang.Say(Speak(ctx, l.Store, is.To.ID, l.Log), "link.linked", "account", is.From.label())})
 	if errors.Is(err, chat.ErrNotFound) || errors.Is(err, chat.ErrUnreached) {
 		err = nil
 	}
-	return fmt.Sprintf(linkedLine, is.To.label()), err
+	return lang.Say(ctx, "link.linked", "account", is.To.label()), err
 }
 
 // join stores that two accounts are linked, and returns the reason if they can't be. It can be repeated. It fails with the
@@ -269,7 +256,7 @@ func (l *Links) join(ctx context.Context, is linkRequest) (string, error) {
 func (l *Links) Unlink(ctx context.Context, id chat.EntityID) (string, error) {
 	own, err := linkOf(ctx, l.Store, id)
 	if err != nil || own.Text == "" {
-		return unknownLine, err
+		return lang.Say(ctx, "link.unknown"), err
 	}
 	all, err := l.Store.Notes(ctx, own.Room, chat.LinkNote, chat.MaxNotes)
 	if err != nil {
@@ -283,7 +270,7 @@ func (l *Links) Unlink(ctx context.Context, id chat.EntityID) (string, error) {
 		}
 	}
 	l.Log.Info("an account was unlinked", "account", id)
-	return unlinkedLine, nil
+	return lang.Say(ctx, "link.unlinked"), nil
 }
 
 // Command executes /link and /unlink of an account in a direct chat; lasts reports whether it is the same in all its
@@ -292,9 +279,9 @@ func (l *Links) Command(ctx context.Context, m chat.Memory, r chat.Room, lasts b
 	name, code, _ := chat.ParseCommand(m.Text)
 	switch {
 	case !r.Kind.Private():
-		return "Please send me that in a direct chat.", nil, nil
+		return lang.Say(ctx, "link.direct"), nil, nil
 	case !lasts:
-		return "Please sign in first: only accounts can be linked.", nil, nil
+		return lang.Say(ctx, "link.sign_in"), nil, nil
 	case name == chat.UnlinkCommand:
 		line, err = l.Unlink(ctx, m.Author)
 	case strings.TrimSpace(code) == "":

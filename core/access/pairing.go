@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/core/chat"
+	"parley/internal/lang"
 )
 
 const (
@@ -16,19 +17,11 @@ const (
 	mostRequests = 5                // waiting users, for each connector
 )
 
-// Texts for users without access.
-const (
-	strangerLine = "Sorry, I only talk to people my owner has approved. If you know my owner, ask them to add you."
-	unownedLine  = "Sorry, I can't reply yet. I haven't been set up yet."
-	codeLine     = "Sorry, I only talk to people my owner has approved. If you know my owner, send them this code within an hour: %s"
-	ownedLine    = "You are now my owner. Others get a code; send it to me to approve them."
-	wrongLine    = "Unknown or expired code. Codes are valid for an hour."
-)
-
 // ApprovalStore contains the store methods for approving a user. Errors are those of package storage.
 type ApprovalStore interface {
 	Approve(ctx context.Context, p chat.Person) error
 	PairingRequests(ctx context.Context) ([]chat.PairingRequest, error)
+	EntityStore
 }
 
 // PairingStore contains the store methods of [Pairing]. Errors are those of package storage.
@@ -119,9 +112,9 @@ func (d *Pairing) Check(ctx context.Context, g Guest) (in bool, line string, err
 		line, err = d.requestPairing(ctx, g)
 	case g.Greeted || d.Policy.Direct == DirectOff:
 	case d.Policy.Direct == DirectPairing:
-		line = unownedLine
+		line = lang.Say(ctx, "pairing.unowned")
 	default:
-		line = strangerLine
+		line = lang.Say(ctx, "pairing.stranger")
 	}
 	return false, line, err
 }
@@ -139,11 +132,11 @@ func (d *Pairing) redeem(ctx context.Context, g Guest, code string, ownerless bo
 	switch _, meant := codeIn(g.Says); {
 	case err == nil:
 		d.Log.Info("the owner approved a user", "account", p.ID)
-		return fmt.Sprintf(approvedLine, p.Label()), nil
+		return lang.Say(ctx, "pairing.approved", "user", p.Label()), nil
 	case !errors.Is(err, chat.ErrNotFound):
 		return "", err
 	case meant:
-		return wrongLine, nil
+		return lang.Say(ctx, "pairing.wrong"), nil
 	}
 	return "", nil // an ordinary word of eight letters
 }
@@ -161,7 +154,7 @@ func (d *Pairing) pairOwner(ctx context.Context, g Guest, code string) (line str
 	if subtle.ConstantTimeCompare([]byte(code), []byte(right)) != 1 || right == "" {
 		d.tries.failed(g.ID)
 		if _, meant := codeIn(g.Says); meant {
-			return wrongLine, nil
+			return lang.Say(ctx, "pairing.wrong"), nil
 		}
 		return "", nil
 	}
@@ -170,7 +163,7 @@ func (d *Pairing) pairOwner(ctx context.Context, g Guest, code string) (line str
 		return "", err
 	}
 	d.Log.Info("a user sent the owner's code and is now the owner", "account", g.ID)
-	return ownedLine, nil
+	return lang.Say(ctx, "pairing.owned"), nil
 }
 
 // requestPairing returns the text with the code for a user without access, from time to time, and asks the owner to
@@ -183,7 +176,7 @@ func (d *Pairing) requestPairing(ctx context.Context, g Guest) (line string, err
 		return "", err
 	}
 	d.askOwners(ctx, k)
-	return fmt.Sprintf(codeLine, ShownCode(k.Code)), nil
+	return lang.Say(ctx, "pairing.code", "code", ShownCode(k.Code)), nil
 }
 
 // OwnerCode returns the code of the future owner, while there is no owner and one is expected; otherwise it is empty.

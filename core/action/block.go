@@ -207,3 +207,10 @@ func value(name string, v any) string {
 	}
 	return ""
 }
+
+// Ended reports whether the end of the call was shown.
+func (b *Block) Ended() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.tool.Stage == answer.StageEnd
+}

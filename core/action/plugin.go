@@ -140,8 +140,9 @@ type Services struct {
 	Models llm.Models   // their cost counts towards the limits
 	// Say sends a message of the agent, on its own initiative: see [core.Runtime].
 	Say func(ctx context.Context, n chat.Notice) (chat.Accepted, error)
-	// TellOwners sends a text to each owner in their direct chat, as far as these are known, once for each key.
-	TellOwners func(ctx context.Context, key, text string) error
+	// TellOwners sends a text, or a sentence of package lang with its placeholders, to each owner in their direct chat, as
+	// far as these are known, once for each key.
+	TellOwners func(ctx context.Context, key, sentence string, pairs ...any) error
 	// Task gives the agent a task. It fails with [chat.ErrNotFound] or [chat.ErrUnreached] if the task can't be done in
 	// that room; after any other error it is not accepted and must come again.
 	Task func(ctx context.Context, t chat.Task) (chat.Accepted, error)

@@ -84,21 +84,9 @@ const (
 	Ended          Kind = "ended"     // the last change
 )
 
-// AnotherModel is the notice that the model which usually answers has failed. The name of the other model is in the
-// log: users did not choose it.
-const AnotherModel = "_(The usual model is not available. Another one answers.)_"
-
-// AnotherModelNamed is [AnotherModel] for the owner, in a chat without other readers.
-func AnotherModelNamed(failed, next string) string {
-	return "_(The usual model `" + failed + "` is not available. `" + next + "` answers.)_"
-}
-
 // Unconfirmed is the note at the end of a stored answer whose last message may not have arrived. It is for the next
 // prompts; users do not see it.
 const Unconfirmed = "_(It is unknown whether this answer arrived.)_"
-
-// RemovedModel is the notice that the model which was chosen for a room is no longer configured.
-const RemovedModel = "_(The model chosen for this chat was removed. The default one answers.)_"
 
 // CostSign begins the notices about the cost of an answer.
 const CostSign = "💰 "

@@ -61,8 +61,7 @@ func Commands() []CommandSpec {
 	}
 	texts := lang.Voice{}.Section("command.")
 	for i, c := range all {
-		all[i].Description, _ = texts[string(c.Name)].(string)
-		all[i].Argument, _ = texts[string(c.Name)+".argument"].(string)
+		all[i].Description, all[i].Argument = texts[string(c.Name)], texts[string(c.Name)+".argument"]
 	}
 	return all
 }

@@ -15,6 +15,7 @@ import (
 	"parley/core/chat"
 	"parley/core/storage"
 	"parley/core/text"
+	"parley/internal/lang"
 )
 
 // Handler is the name of the handler of choices that approvers make in their direct chats. It is stored with questions.
@@ -30,6 +31,8 @@ type Owners interface {
 	Staff(ctx context.Context) (map[chat.EntityID]bool, error)
 	// IsStaff reports whether an account is an owner or a member of the staff. It fails with the error of the store.
 	IsStaff(ctx context.Context, author chat.EntityID, from chat.Address) (bool, error)
+	// Speak returns ctx for the sentences to a user.
+	Speak(ctx context.Context, user chat.EntityID) context.Context
 }
 
 // Runs continues parked runs: see [schedule.ParkedRuns].
@@ -70,12 +73,12 @@ type Approvals struct {
 // Waits returns how long a run waits for a decision.
 func (ap *Approvals) Waits() time.Duration { return cmp.Or(ap.Timeout, defaultTimeout) }
 
-// The options, in their order.
+// The options, in their order, as keys of package lang.
 const (
-	once   = "Once"
-	both   = "Once, keep both" // this call, and the request that it replaces stays open
-	always = "Always here"
-	deny   = "Deny"
+	once   = "approval.once"
+	both   = "approval.both" // this call, and the request that it replaces stays open
+	always = "approval.always"
+	deny   = "approval.deny"
 )
 
 const (
@@ -85,15 +88,14 @@ const (
 
 // The results for the model of a call that is refused.
 const (
-	refusedLine   = "The call was not approved."
-	replacedLine  = "A later request of the same user for the same tool has replaced this call. It was not made."
-	fullLine      = "Three calls wait for an approval in this chat already. Tell the user that one of them must be decided first."
-	lateLine      = "No one approved the call in time."
-	unreachedLine = "This needs the owner's approval, and the owner can't be asked from here." // for users
-	absentLine    = "The call needs the approval of the owner, who can't be asked here."
-	tooLongLine   = "The call needs an approval, and its arguments are too long to be shown. Use shorter ones."
-	unseenLine    = "The call needs an approval, and no one can be asked at this point. Ask the user to repeat the request."
-	repeatedLine  = "This call was approved and had been started before an interruption. It was not repeated."
+	refusedLine  = "The call was not approved."
+	replacedLine = "A later request of the same user for the same tool has replaced this call. It was not made."
+	fullLine     = "Three calls wait for an approval in this chat already. Tell the user that one of them must be decided first."
+	lateLine     = "No one approved the call in time."
+	absentLine   = "The call needs the approval of the owner, who can't be asked here."
+	tooLongLine  = "The call needs an approval, and its arguments are too long to be shown. Use shorter ones."
+	unseenLine   = "The call needs an approval, and no one can be asked at this point. Ask the user to repeat the request."
+	repeatedLine = "This call was approved and had been started before an interruption. It was not repeated."
 )
 
 // Approve asks for the approval of a call, unless there is one already. asked reports whether a user has just decided
@@ -103,7 +105,7 @@ func (ap *Approvals) Approve(ctx context.Context, c *action.Call, t *action.Tool
 	if standing, err := ap.standing(ctx, c, t, a); err != nil || standing {
 		return false, "", err
 	}
-	shown, arguments, ok := describe(c, t, a)
+	text, arguments, ok := describe(c, t, a)
 	if !ok {
 		return false, tooLongLine, nil
 	}
@@ -111,15 +113,18 @@ func (ap *Approvals) Approve(ctx context.Context, c *action.Call, t *action.Tool
 	if inPlace && c.Turn.Room.Address.Ephemeral {
 		hidden = arguments
 	} else {
-		shown += "\n" + arguments
+		text += "\n" + arguments
 	}
 	r, full, err := ap.request(ctx, c, t, a)
 	if err != nil || full {
 		return false, fullLine, err
 	}
 	replaced, err := ap.replacedBy(ctx, r)
-	if len(replaced) > 0 {
-		shown += "\nIt replaces an earlier request for this tool."
+	shown := func(v lang.Voice) string {
+		if len(replaced) > 0 {
+			return text + "\n" + v.Say("approval.replaces")
+		}
+		return text
 	}
 	if err == nil {
 		r, err = ap.loadDecision(ctx, c, r, shown, inPlace)
@@ -157,15 +162,15 @@ func (ap *Approvals) ask(ctx context.Context, c *action.Call, t *action.Tool, r 
 
 // described is the description of a call that waits for an approval.
 type described struct {
-	shown   string // to approvers
-	hidden  string // [chat.Question.Details]: the arguments, where others read the question
-	public  string // to users who can't approve it; see [action.Approval]
-	inPlace bool   // asked in the answer itself, not in the direct chats of the owners
+	shown   func(lang.Voice) string // to approvers
+	hidden  string                  // [chat.Question.Details]: the arguments, where others read the question
+	public  string                  // to users who can't approve it; see [action.Approval]
+	inPlace bool                    // asked in the answer itself, not in the direct chats of the owners
 }
 
 // loadDecision returns r in its state after the wait: with the option that was chosen in the answer, or expired. The line
 // of the question is replaced by one that shows the choice. It fails with the error of the store.
-func (ap *Approvals) loadDecision(ctx context.Context, c *action.Call, r chat.Approval, shown string, inPlace bool) (chat.Approval, error) {
+func (ap *Approvals) loadDecision(ctx context.Context, c *action.Call, r chat.Approval, shown func(lang.Voice) string, inPlace bool) (chat.Approval, error) {
 	state, q, err := Of(ctx, c, approvalSubject+r.ID)
 	chosen := state == Chosen
 	switch {
@@ -173,7 +178,7 @@ func (ap *Approvals) loadDecision(ctx context.Context, c *action.Call, r chat.Ap
 		return r, fmt.Errorf("read the approval of %s: %w", r.Tool, err)
 	case chosen && r.Decision == chat.Replaced: // pressed just before the options were removed
 	case chosen:
-		c.Update(shown + "\n\n" + q.ChoiceLine(c.Turn.Room.Kind))
+		c.Update(shown(lang.Of(ctx)) + "\n\n" + q.ChoiceLine(c.Turn.Room.Kind))
 		err = ap.recordChoice(ctx, c.Turn, r, q)
 	case r.Decision == chat.Pending && time.Now().Before(r.Expires):
 		return r, nil
@@ -181,7 +186,7 @@ func (ap *Approvals) loadDecision(ctx context.Context, c *action.Call, r chat.Ap
 		err = ap.decide(ctx, r, chat.Expired, "")
 	}
 	if !chosen { // the wait is over
-		c.Update(map[bool]string{true: shown}[inPlace])
+		c.Update(map[bool]string{true: shown(lang.Of(ctx))}[inPlace])
 	}
 	if err == nil {
 		r, err = ap.Store.Approval(ctx, r.ID)
@@ -290,12 +295,20 @@ func options(all, replaces bool) []string {
 	return append(offered, deny)
 }
 
+// said returns options in the language of their reader.
+func said(v lang.Voice, options []string) (labels []string) {
+	for _, o := range options {
+		labels = append(labels, v.Say(o))
+	}
+	return labels
+}
+
 // decision returns the meaning of an option. Anything unknown is a denial.
 func decision(option string) chat.Decision {
-	switch option {
-	case once, both:
+	switch {
+	case lang.Is(once, option), lang.Is(both, option):
 		return chat.Approved
-	case always:
+	case lang.Is(always, option):
 		return chat.Always
 	}
 	return chat.Denied

@@ -3,7 +3,6 @@ package consent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/text"
+	"parley/internal/lang"
 )
 
 // approvalSubject begins the reasons of waits for an approval ([action.Wait].For); its id follows.
@@ -25,7 +25,7 @@ func (ap *Approvals) askHere(ctx context.Context, c *action.Call, r chat.Approva
 		return "", err
 	}
 	state, err := Ask(ctx, c, Request{
-		Subject: approvalSubject + r.ID, Description: d.shown + "\n\n⏳ Waiting for an approval.", Details: d.hidden, Options: offered, Approval: true,
+		Subject: approvalSubject + r.ID, Description: d.shown(lang.Of(ctx)) + "\n\n" + lang.Say(ctx, "approval.waiting_here"), Details: d.hidden, Options: said(lang.Of(ctx), offered), Approval: true,
 		From: from, Until: r.Expires, Lasting: true,
 	})
 	if state == Unseen {
@@ -36,10 +36,10 @@ func (ap *Approvals) askHere(ctx context.Context, c *action.Call, r chat.Approva
 }
 
 // waitReplaced parks the run of r without options until the request that replaced r is decided ([chat.ErrParked]).
-func (ap *Approvals) waitReplaced(ctx context.Context, c *action.Call, r chat.Approval, shown string, inPlace bool) error {
-	line := "⏳ A later request has replaced this one."
+func (ap *Approvals) waitReplaced(ctx context.Context, c *action.Call, r chat.Approval, shown func(lang.Voice) string, inPlace bool) error {
+	line := "⏳ " + lang.Say(ctx, "approval.later")
 	if inPlace {
-		line = shown + "\n\n" + line
+		line = shown(lang.Of(ctx)) + "\n\n" + line
 	}
 	_, err := Ask(ctx, c, Request{Subject: approvalSubject + r.ID, Description: line, Until: r.Expires, Lasting: true})
 	return err
@@ -55,7 +55,7 @@ func (ap *Approvals) recordChoice(ctx context.Context, s action.TurnContext, r c
 	}
 	if !may && (to == chat.Always || !s.Staff || by != s.Message.Author) { // staff by a role, which comes only with messages
 		to, by = chat.Denied, ""
-	} else if q.Options[q.Choice] == both {
+	} else if lang.Is(both, q.Options[q.Choice]) {
 		if err := ap.restoreReplaced(ctx, r); err != nil {
 			return err
 		}
@@ -126,20 +126,21 @@ func (ap *Approvals) decide(ctx context.Context, r chat.Approval, to chat.Decisi
 // askOwners asks each owner in their direct chat, and parks the run ([chat.ErrParked]). The first decision counts. The
 // notice has a key, so that a repetition after a crash does not ask twice. If no owner can be reached, the call is
 // denied at once.
-func (ap *Approvals) askOwners(ctx context.Context, c *action.Call, t *action.Tool, r chat.Approval, shown, public string, offered []string) (refused string, err error) {
+func (ap *Approvals) askOwners(ctx context.Context, c *action.Call, t *action.Tool, r chat.Approval, shown func(lang.Voice) string, public string, offered []string) (refused string, err error) {
 	rooms, err := ap.Owners.OwnersRooms(ctx)
 	if err != nil {
 		return "", err
 	}
-	where := "in a direct chat on " + text.Label(c.Turn.Room.Connector)
+	where := "approval.ask_direct"
 	if !c.Turn.Private {
-		where = "in " + text.Label(c.Turn.Room.Name) + " on " + text.Label(c.Turn.Room.Connector)
+		where = "approval.ask_room"
 	}
-	line := fmt.Sprintf("%s asks for this %s:\n%s", c.Turn.Speaker(c.Turn.Message), where, shown)
 	reached := false
 	for owner, room := range rooms {
+		ctx := ap.Owners.Speak(ctx, owner)
+		line := lang.Say(ctx, where, "user", c.Turn.Speaker(c.Turn.Message), "room", text.Label(c.Turn.Room.Name), "platform", text.Label(c.Turn.Room.Connector)) + "\n" + shown(lang.Of(ctx))
 		err := ap.Tell(ctx, chat.Notice{To: chat.Address{Room: room}, Text: line, Key: card(r), Ask: &chat.Question{
-			Options: offered, Approval: true, For: []chat.EntityID{owner}, Expires: r.Expires, Handler: Handler, Payload: r.ID,
+			Options: said(lang.Of(ctx), offered), Approval: true, For: []chat.EntityID{owner}, Expires: r.Expires, Handler: Handler, Payload: r.ID,
 		}})
 		if err != nil {
 			ap.Log.Warn("can't ask the owner for an approval", "account", owner, "err", err)
@@ -148,36 +149,27 @@ func (ap *Approvals) askOwners(ctx context.Context, c *action.Call, t *action.To
 	}
 	if !reached {
 		if public != "" {
-			c.Update(public + "\n\n" + unreachedLine)
+			c.Update(public + "\n\n" + lang.Say(ctx, "approval.unreached"))
 		}
 		return absentLine, ap.decide(ctx, r, chat.Denied, "")
 	}
-	waiting := "⏳ Waiting for the owner's approval."
+	waiting := lang.Say(ctx, "approval.waiting")
 	if public != "" {
 		waiting = public + "\n\n" + waiting
 	} else if !t.Def.Hide {
-		waiting = "⏳ Waiting for the owner to approve this: " + t.Def.Title()
+		waiting = lang.Say(ctx, "approval.waiting_for", "tool", t.Def.Title())
 	}
 	_, err = Ask(ctx, c, Request{Subject: approvalSubject + r.ID, Description: waiting, Until: r.Expires, Lasting: true})
 	ap.closeIfEnded(ctx, r)
 	return "", err
 }
 
-// Texts for an owner after a choice in their direct chat.
-const (
-	overLine     = "This request has closed."
-	laterLine    = "A later request has replaced this one."
-	notYoursLine = "This choice is not yours to make."
-	approvedLine = "Approved."
-	deniedLine   = "Denied."
-)
-
 // Name implements [action.ChoiceHandler].
 func (ap *Approvals) Name() string { return Handler }
 
 // Decide approves a call once, or denies it, as by would in a direct chat. It returns what Chosen does.
 func (ap *Approvals) Decide(ctx context.Context, id string, approve bool, by chat.EntityID) (string, error) {
-	option := map[bool]string{true: once, false: deny}[approve]
+	option := lang.Say(ctx, map[bool]string{true: once, false: deny}[approve])
 	return ap.Chosen(ctx, chat.Question{Options: []string{option}, By: by, Payload: id})
 }
 
@@ -186,10 +178,10 @@ func (ap *Approvals) Decide(ctx context.Context, id string, approve bool, by cha
 func (ap *Approvals) Chosen(ctx context.Context, q chat.Question) (string, error) {
 	to := decision(q.Options[q.Choice])
 	if may, err := ap.mayDecide(ctx, to, q.By); err != nil || !may {
-		return notYoursLine, err
+		return lang.Say(ctx, "choice.not_yours"), err
 	}
 	asked, err := ap.Store.Approval(ctx, q.Payload)
-	if err == nil && q.Options[q.Choice] == both && asked.Decision == chat.Pending {
+	if err == nil && lang.Is(both, q.Options[q.Choice]) && asked.Decision == chat.Pending {
 		err = ap.restoreReplaced(ctx, asked)
 	}
 	if chat.Unless(err, chat.ErrNotFound) != nil {
@@ -202,14 +194,14 @@ func (ap *Approvals) Chosen(ctx context.Context, q chat.Question) (string, error
 	now, found := ap.Store.Approval(ctx, q.Payload)
 	switch {
 	case errors.Is(found, chat.ErrNotFound):
-		return overLine, nil
+		return lang.Say(ctx, "approval.over"), nil
 	case found != nil:
 		return "", found
 	case err != nil && now.Decision == chat.Replaced:
-		return laterLine, nil
+		return lang.Say(ctx, "approval.later"), nil
 	// A decision that can't be made any more: it is the same one repeated, or another was faster.
 	case err != nil && (now.By != q.By || now.Decision != to && (to != chat.Approved || now.Decision != chat.Used)):
-		return overLine, nil
+		return lang.Say(ctx, "approval.over"), nil
 	}
 	if err == nil && q.Run != "" && ap.Audit != nil { // not by the operator's page, which records its forms
 		ap.Audit(ctx, q.By, string(to), now.Tool)
@@ -219,7 +211,7 @@ func (ap *Approvals) Chosen(ctx context.Context, q chat.Question) (string, error
 	}
 	ap.closeCards(ctx, asked)
 	if to == chat.Denied {
-		return deniedLine, nil
+		return lang.Say(ctx, "approval.denied"), nil
 	}
-	return approvedLine, nil
+	return lang.Say(ctx, "approval.approved"), nil
 }

@@ -14,6 +14,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/text"
+	"parley/internal/lang"
 )
 
 // maxRows bounds the open requests of a room that are read; there are far fewer.
@@ -185,12 +186,13 @@ func (ap *Approvals) wrote(ctx context.Context, run chat.RunID, m chat.Memory) e
 		return err
 	}
 	rooms, err := ap.Owners.OwnersRooms(ctx)
-	line := mark + text.Label(m.Name) + " wrote since: " + text.Brief(strings.Join(strings.Fields(text.Visible(m.Text)), " "), maxLine)
+	brief := text.Brief(strings.Join(strings.Fields(text.Visible(m.Text)), " "), maxLine)
 	for _, a := range all {
 		if a.Run != run || a.Asker != m.Author || a.Decision != chat.Pending {
 			continue
 		}
-		for _, room := range rooms {
+		for owner, room := range rooms {
+			line := mark + lang.Say(ap.Owners.Speak(ctx, owner), "approval.wrote", "user", text.Label(m.Name), "text", brief)
 			below, failed := ap.Amend(ctx, room, card(a), func(card string) (string, bool) { return amended(card, line) })
 			if failed == nil && below {
 				failed = ap.Tell(ctx, chat.Notice{To: chat.Address{Room: room}, Text: line, Key: card(a) + "/" + action.Hash(line)})
@@ -227,7 +229,7 @@ func (ap *Approvals) List(ctx context.Context, room chat.RoomID, asker chat.Enti
 			lines = append(lines, "- "+a.At.UTC().Format("2006-01-02 15:04")+": "+listing(a, all))
 		}
 	}
-	return cmp.Or(strings.Join(lines, "\n"), "Nothing has needed an approval here."), nil
+	return cmp.Or(strings.Join(lines, "\n"), lang.Say(ctx, "approval.none")), nil
 }
 
 // listing describes one decision.

@@ -97,6 +97,8 @@ func newApprovals() *office {
 	return d
 }
 
+func (d *office) Speak(ctx context.Context, _ chat.EntityID) context.Context { return ctx }
+
 func (d *office) Owns(_ context.Context, id chat.EntityID) (bool, error) { return id == d.owner, nil }
 
 func (d *office) Staff(context.Context) (map[chat.EntityID]bool, error) { return d.staff, nil }

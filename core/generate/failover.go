@@ -9,6 +9,7 @@ import (
 	"parley/core/answer"
 	"parley/core/llm"
 	"parley/core/prompt"
+	"parley/internal/lang"
 )
 
 // tryNext moves on to the next model after r failed with err, and withdraws the visible text of r. Calls of earlier
@@ -29,9 +30,9 @@ func (w *Writer) tryNext(r *round, err error) bool {
 // anotherModel returns the notice that another model answers instead of usual. Only the owner sees names of models.
 func (w *Writer) anotherModel(usual string) string {
 	if t := w.Calls.Turn; t.Owner && t.Private {
-		return answer.AnotherModelNamed(usual, w.Route.Current().Name)
+		return lang.Say(w.Calls.Life, "notice.another_model_named", "usual", usual, "model", w.Route.Current().Name)
 	}
-	return answer.AnotherModel
+	return lang.Say(w.Calls.Life, "notice.another_model")
 }
 
 // takeBack withdraws the visible text of r, and ends its visible calls. None of them was made: calls are made only
@@ -46,7 +47,7 @@ func (r *round) takeBack() {
 	r.w.Calls.ClearStatuses()
 	for _, c := range r.calls {
 		if c.ID != "" {
-			r.w.Calls.Stage(c, answer.Tool{Stage: answer.StageEnd, Error: "The model failed before this was complete."})
+			r.w.Calls.Stage(c, answer.Tool{Stage: answer.StageEnd, Error: lang.Say(r.w.Calls.Life, "tool.model_failed")})
 		}
 	}
 }
@@ -57,7 +58,7 @@ func (w *Writer) notice(step int, why string) {
 		return
 	}
 	w.noticed = true
-	w.Answer.Apply(answer.Change{Kind: answer.Text, Step: step, Notice: true, Text: why})
+	w.Answer.Apply(answer.Change{Kind: answer.Text, Step: step, Notice: true, Text: "_(" + why + ")_"})
 }
 
 // requestFor returns the request to m. A fallback with a smaller context window than the models before gets a shorter

@@ -37,6 +37,7 @@ import (
 	"parley/core/prompt"
 	"parley/core/text"
 	"parley/core/toolcall"
+	"parley/internal/lang"
 )
 
 // Config defines how the model generates an answer.
@@ -126,7 +127,7 @@ func (w *Writer) Write(ctx context.Context, st *prompt.Builder) error {
 	w.prompts, w.room = st, st.LimitFor(st.Limit)
 	defer func() { w.Trace.Sources, w.Trace.Prompt = st.Sources(), st.Read() }()
 	if w.Removed {
-		w.notice(0, answer.RemovedModel)
+		w.notice(0, lang.Say(ctx, "notice.removed_model"))
 	} else if w.Route.Replaced() {
 		w.notice(0, w.anotherModel(w.Route.Wanted()))
 	}

@@ -19,6 +19,7 @@ import (
 	"parley/core/llm"
 	"parley/core/prompt"
 	"parley/core/toolcall"
+	"parley/internal/lang"
 	"parley/internal/require"
 )
 
@@ -115,7 +116,7 @@ func writeTo(t *testing.T, turn action.TurnContext, models []llm.Named, a *answe
 // When a model fails, the next one answers. What people have seen of the first one's text is withdrawn, and a notice says that
 // another model answers. It is not remembered.
 func TestAnotherModelContinues(t *testing.T) {
-	const notice = answer.AnotherModel
+	notice := "_(" + lang.Voice{}.Say("notice.another_model") + ")_"
 	half := []llm.Chunk{{Text: "It is mid"}}
 	said := []llm.Chunk{{Text: "It is noon."}, {Finish: llm.FinishStop}}
 	form := []llm.Chunk{{Text: "<response><text>It is noon.</text></response>"}, {Finish: llm.FinishStop}}
@@ -197,8 +198,8 @@ func TestModelWithoutTools(t *testing.T) {
 func TestFailoverNamesModelsToTheOwner(t *testing.T) {
 	for turn, want := range map[*action.TurnContext]string{
 		{Owner: true, Private: true}: "_(The usual model `a_1` is not available. `b` answers.)_",
-		{Owner: true}:                answer.AnotherModel,
-		{Private: true}:              answer.AnotherModel,
+		{Owner: true}:                "_(" + lang.Voice{}.Say("notice.another_model") + ")_",
+		{Private: true}:              "_(" + lang.Voice{}.Say("notice.another_model") + ")_",
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			a := new(answer.Answer)

@@ -14,6 +14,7 @@ import (
 	"parley/core/llm"
 	"parley/core/text"
 	"parley/internal/contain"
+	"parley/internal/lang"
 	"parley/internal/rest"
 )
 
@@ -339,15 +340,15 @@ func (r *round) ran(d llm.RemoteCall) error {
 }
 
 // remoteEnd returns the reason why calls that the provider runs end with the round, after err.
-func remoteEnd(err error) string {
+func remoteEnd(v lang.Voice, err error) string {
 	var f *llm.Failure
 	switch {
 	case err == nil:
-		return "It reported no result."
+		return v.Say("tool.no_result")
 	case errors.As(err, &f):
-		return "The agent failed before this was complete."
+		return v.Say("tool.agent_failed")
 	}
-	return "It was interrupted."
+	return v.Say("tool.interrupted")
 }
 
 // close ends the reading of the model's output: it returns the text that the scanner has held back as the possible
@@ -357,7 +358,7 @@ func (r *round) close(err error) {
 		return
 	}
 	if r.remote {
-		r.w.Calls.EndRemote(remoteEnd(err))
+		r.w.Calls.EndRemote(remoteEnd(lang.Of(r.w.Calls.Life), err))
 	}
 	r.open = r.scan.Open()
 	rest, wrote := r.scan.Close(err != nil || len(r.calls) > 0)
@@ -393,7 +394,7 @@ func (r *round) limit() error {
 	}
 	for _, c := range r.calls {
 		if c.ID != "" { // it is visible
-			r.w.Calls.Stage(c, answer.Tool{Stage: answer.StageEnd, Error: "It was cut off before it was complete."})
+			r.w.Calls.Stage(c, answer.Tool{Stage: answer.StageEnd, Error: lang.Say(r.w.Calls.Life, "tool.cut_off")})
 		}
 	}
 	r.calls = nil
@@ -401,7 +402,7 @@ func (r *round) limit() error {
 		return &llm.Failure{Kind: llm.ContentFilter, Err: errFiltered}
 	}
 	if !r.hidden {
-		r.w.Answer.Apply(answer.Change{Kind: answer.Text, Step: r.step + 1, Text: "_(The answer was cut off by the model's length limit.)_"})
+		r.w.Answer.Apply(answer.Change{Kind: answer.Text, Step: r.step + 1, Text: "_(" + lang.Say(r.w.Calls.Life, "notice.cut_off") + ")_"})
 	}
 	return nil
 }

@@ -13,20 +13,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/text"
-)
-
-// DefaultModel is the option, or the word after /model, that undoes a choice. No model has this name.
-const DefaultModel = "Default"
-
-// Texts for users who choose a model.
-const (
-	whichOne     = "Which one should answer in this chat?"
-	notAllowed   = "Only my owner, and people they allow, can switch the model here."
-	oneModel     = "There is only one model."
-	unknownModel = "There is no model called %q. The models are %s."
-	switched     = "From now on **%s** answers in this chat."
-	defaultAgain = "The default model, **%s**, answers in this chat again."
-	removedModel = "The model chosen for this chat, %s, was removed. The default one answers."
+	"parley/internal/lang"
 )
 
 // SettingStore is the part of a store that a [ModelSwitch] uses. Its errors are those of package storage.
@@ -118,12 +105,12 @@ func (s *ModelSwitch) Reply(ctx context.Context, r SwitchRequest) (said string, 
 		said, err = s.to(ctx, room, m.Author, r.Wanted, r.Staff)
 		return said, nil, err
 	case len(s.Table.models) == 1:
-		return cmp.Or(r.Others, oneModel), nil, nil
+		return cmp.Or(r.Others, lang.Say(ctx, "model.one")), nil, nil
 	}
 	can, err := s.Allowed(ctx, room, m.Author)
 	can = can || r.Staff
 	if err != nil || !can && !r.Details {
-		return notAllowed, nil, err
+		return lang.Say(ctx, "model.not_allowed"), nil, err
 	}
 	if said, err = s.List(ctx, room, m.Author, r.Details); err != nil {
 		return "", nil, err
@@ -132,7 +119,7 @@ func (s *ModelSwitch) Reply(ctx context.Context, r SwitchRequest) (said string, 
 	if !can {
 		return said, nil, nil
 	}
-	return said + "\n\n" + whichOne, &chat.Question{Options: s.options(r.Most), For: []chat.EntityID{m.Author}, Handler: SwitchHandler}, nil
+	return said + "\n\n" + lang.Say(ctx, "model.which"), &chat.Question{Options: s.options(lang.Of(ctx), r.Most), For: []chat.EntityID{m.Author}, Handler: SwitchHandler}, nil
 }
 
 // Allowed reports whether author can choose the model of room. It depends on their account only. It fails with the
@@ -154,12 +141,12 @@ func (s *ModelSwitch) List(ctx context.Context, room chat.Room, author chat.Enti
 	var lines []string
 	answers, removed := s.Model(settings, room, author)
 	if removed {
-		lines = append(lines, fmt.Sprintf(removedModel, text.Label(chosenModel(settings))), "")
+		lines = append(lines, lang.Say(ctx, "model.removed", "model", text.Label(chosenModel(settings))), "")
 	}
 	for i, m := range s.Table.models {
 		name, here := m.Name, ""
 		if m.Name == answers.Name {
-			name, here = "**"+m.Name+"**", " (answers here)"
+			name, here = "**"+m.Name+"**", " ("+lang.Say(ctx, "model.here")+")"
 		}
 		if m.Label != "" && details {
 			name += fmt.Sprintf(": `%s`", m.Label)
@@ -170,11 +157,11 @@ func (s *ModelSwitch) List(ctx context.Context, room chat.Room, author chat.Enti
 }
 
 // options returns at most that many options of a question: the first models, and the default.
-func (s *ModelSwitch) options(most int) (options []string) {
+func (s *ModelSwitch) options(v lang.Voice, most int) (options []string) {
 	for _, m := range s.Table.models {
 		options = append(options, m.Name)
 	}
-	return append(options[:min(len(options), most-1)], DefaultModel)
+	return append(options[:min(len(options), most-1)], v.Say("model.default"))
 }
 
 // SwitchHandler is the name of [ModelSwitch] as a choice handler. It is stored with questions.
@@ -200,24 +187,24 @@ func (s *ModelSwitch) To(ctx context.Context, room chat.Room, author chat.Entity
 
 func (s *ModelSwitch) to(ctx context.Context, room chat.Room, author chat.EntityID, wanted string, staff bool) (string, error) {
 	if len(s.Table.models) == 1 {
-		return oneModel, nil
+		return lang.Say(ctx, "model.one"), nil
 	}
 	if can, err := s.Allowed(ctx, room, author); err != nil || !can && !staff {
-		return notAllowed, err
+		return lang.Say(ctx, "model.not_allowed"), err
 	}
 	name, told := "", ""
 	if i := s.numbered(wanted); i >= 0 {
 		name = s.Table.models[i].Name
-		told = fmt.Sprintf(switched, name)
-	} else if strings.EqualFold(wanted, DefaultModel) {
+		told = lang.Say(ctx, "model.switched", "model", name)
+	} else if lang.Is("model.default", wanted) {
 		m, _ := s.Model(nil, room, author)
-		told = fmt.Sprintf(defaultAgain, m.Name)
+		told = lang.Say(ctx, "model.default_again", "model", m.Name)
 	} else {
 		var names []string
 		for _, m := range s.Table.models {
 			names = append(names, m.Name)
 		}
-		return fmt.Sprintf(unknownModel, text.Label(wanted), strings.Join(names, ", ")), nil
+		return lang.Say(ctx, "model.unknown", "model", text.Label(wanted), "models", strings.Join(names, ", ")), nil
 	}
 	return told, s.Save(ctx, room.ID, name)
 }

@@ -18,6 +18,7 @@ import (
 	"parley/core/relay"
 	"parley/core/schedule"
 	"parley/core/text"
+	"parley/internal/lang"
 )
 
 // ChangeStore contains the store methods of [Changes].
@@ -114,7 +115,7 @@ func (c *Changes) edited(ctx context.Context, e chat.Edited) (acc chat.Accepted,
 	case reopened:
 		acc.Run, acc.Response = run.ID, run.Response
 	case run.Acting+run.Acted != "":
-		acc.Refused = "This answer has already done something, so it can't be written again. Please send a new message."
+		acc.Refused = lang.Say(ctx, "message.acted")
 	}
 	return acc, nil
 }

@@ -16,13 +16,7 @@ import (
 	"parley/core/relay"
 	"parley/core/schedule"
 	"parley/core/text"
-)
-
-// Texts for a user whose choice changes nothing. Only this user sees them.
-const (
-	notYours   = "This choice is not yours to make."
-	closed     = "This question has closed."
-	notInvited = "I only talk to people my owner has approved."
+	"parley/internal/lang"
 )
 
 // ChoiceStore contains the store methods of [Choices].
@@ -57,7 +51,7 @@ func (cs *Choices) choose(ctx context.Context, c chat.Choice, id chat.MemoryID, 
 	q, refused, err := cs.questionFor(ctx, c)
 	if err != nil {
 		return chat.Accepted{}, fmt.Errorf("choose: %w", err)
-	} else if refused == closed && q.ResultRun != "" && isChoice(q, c) {
+	} else if refused != "" && q.ResultRun != "" && isChoice(q, c) {
 		if acc, known, err := firstDelivery(ctx, cs.Store, chat.Memory{ID: id, Room: q.Room}); known || err != nil {
 			acc.Altered = false
 			return acc, err // the same press once more
@@ -84,7 +78,7 @@ func (cs *Choices) choose(ctx context.Context, c chat.Choice, id chat.MemoryID, 
 		InReplyTo: chat.Run{ID: q.Run}.Said(), At: time.Now(),
 	}, payer)
 	if errors.Is(err, answer.ErrLost) {
-		return chat.Accepted{Refused: closed}, nil
+		return chat.Accepted{Refused: lang.Say(ctx, "choice.closed")}, nil
 	} else if err != nil {
 		return chat.Accepted{}, fmt.Errorf("choose: %w", err)
 	}
@@ -92,7 +86,7 @@ func (cs *Choices) choose(ctx context.Context, c chat.Choice, id chat.MemoryID, 
 		if q, err = cs.Store.Question(ctx, c.Question); err != nil {
 			return chat.Accepted{}, fmt.Errorf("choose: %w", err)
 		} else if !isChoice(q, c) {
-			acc = chat.Accepted{Refused: closed}
+			acc = chat.Accepted{Refused: lang.Say(ctx, "choice.closed")}
 		}
 		return acc, nil
 	}
@@ -114,20 +108,20 @@ func (cs *Choices) questionFor(ctx context.Context, c chat.Choice) (q chat.Quest
 	q, err = cs.Store.Question(ctx, c.Question)
 	switch {
 	case errors.Is(err, chat.ErrNotFound):
-		return q, closed, nil
+		return q, lang.Say(ctx, "choice.closed"), nil
 	case err != nil:
 		return q, "", err
 	case q.Room != c.Room, c.Words == "" && !c.Show && (c.Option < 0 || c.Option >= len(q.Options)), q.ResultRun != "":
-		return q, closed, nil
+		return q, lang.Say(ctx, "choice.closed"), nil
 	case c.Words != "" && q.Other == "", len(c.Words) > 4*chat.MaxWords, c.Show && q.Details == "":
-		return q, closed, nil
+		return q, lang.Say(ctx, "choice.closed"), nil
 	case !q.Open(time.Now()):
 		if err := cs.Questions.retire(ctx, q); err != nil {
 			cs.Log.Warn("closed options can't be removed", "question of", q.Run, "err", err)
 		}
-		return q, closed, nil
+		return q, lang.Say(ctx, "choice.closed"), nil
 	case !slices.Contains(q.For, c.Author):
-		return q, notYours, nil
+		return q, lang.Say(ctx, "choice.not_yours"), nil
 	}
 	room, err := cs.Store.Room(ctx, q.Room)
 	if err != nil {
@@ -136,7 +130,7 @@ func (cs *Choices) questionFor(ctx context.Context, c chat.Choice) (q chat.Quest
 	if in, err := cs.Pairing.Invited(ctx, room, c.Author, c.Roles); err != nil || in {
 		return q, "", err
 	}
-	return q, notInvited, nil
+	return q, lang.Say(ctx, "choice.not_invited"), nil
 }
 
 // pressed accepts a button. If the option counts as a message of the user, that message is accepted at once, because

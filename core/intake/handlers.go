@@ -6,6 +6,7 @@ import (
 	"parley/core/access"
 	"parley/core/action"
 	"parley/core/chat"
+	"parley/internal/lang"
 )
 
 // Handlers returns the built-in handlers of choices.
@@ -43,7 +44,7 @@ func (forgetter) Name() string { return action.Forget }
 
 func (f forgetter) Chosen(ctx context.Context, q chat.Question) (string, error) {
 	if q.Choice != 0 {
-		return "Okay, nothing was forgotten.", nil
+		return lang.Say(ctx, "forget.kept"), nil
 	}
 	if err := f.stops.Stop(ctx, q.Room, chat.EveryTurn); err != nil {
 		f.changes.Log.Warn("can't stop the answers in a room that was cleared; they will end on their own", "room", q.Room, "err", err)
@@ -51,7 +52,7 @@ func (f forgetter) Chosen(ctx context.Context, q chat.Question) (string, error) 
 	if _, err := f.changes.clear(ctx, chat.Cleared{Room: q.Room}); err != nil {
 		return "", err
 	}
-	return "Done. I've forgotten this conversation.", nil
+	return lang.Say(ctx, "forget.done"), nil
 }
 
 // approvalHandler executes the decision of an owner about a user who asks for access.
@@ -60,7 +61,7 @@ type approvalHandler struct{ pairing *access.Pairing }
 func (approvalHandler) Name() string { return access.ApprovalHandler }
 
 func (h approvalHandler) Chosen(ctx context.Context, q chat.Question) (string, error) {
-	return h.pairing.Chosen(ctx, q, notYours, closed)
+	return h.pairing.Chosen(ctx, q)
 }
 
 // openingHandler executes the decision of an owner about a server or group that the agent was added to.

@@ -41,7 +41,7 @@ func (t *Intake) Process(ctx context.Context, in chat.Inbound) (chat.Accepted, e
 	if blocked, err := t.Admission.Pairing.Blocked(ctx, author, roles); err != nil || blocked {
 		return chat.Accepted{Blocked: blocked}, err
 	}
-	ctx = access.Speak(ctx, t.Store, author)
+	ctx = access.Speak(ctx, t.Store, author, t.Roster.Log)
 	switch in := text.CleanAll(in).(type) {
 	case chat.Message:
 		return t.accept(ctx, in)

@@ -9,6 +9,7 @@ import (
 	"parley/core/chat"
 	"parley/core/event"
 	"parley/core/schedule"
+	"parley/internal/lang"
 )
 
 // MessageStore contains the store methods of [Messages].
@@ -73,22 +74,22 @@ func (ms *Messages) add(ctx context.Context, m chat.Message, a admission, again 
 		ms.Signals.Refused(m)
 	}
 	if responds && acc.Run == "" {
-		acc.Refused = unanswered(a, attention)
+		acc.Refused = unanswered(ctx, a, attention)
 	}
 	return acc, nil
 }
 
 // unanswered returns the reason why a message whose platform waits for an answer gets none.
-func unanswered(a admission, attention chat.Attention) string {
+func unanswered(ctx context.Context, a admission, attention chat.Attention) string {
 	switch {
 	case !a.known:
-		return notInvited
+		return lang.Say(ctx, "choice.not_invited")
 	case !a.answered:
-		return "I don't answer in this channel."
+		return lang.Say(ctx, "message.channel_off")
 	case attention == chat.Muted:
-		return "I'm muted here, so I don't answer."
+		return lang.Say(ctx, "message.muted")
 	}
-	return schedule.Excuse
+	return lang.Say(ctx, "message.excuse")
 }
 
 // follow restores the agent's attention in a room that it left, because a message addresses it there. If the write

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"parley/internal/lang"
 )
 
 // ErrStalled cancels a model call whose stream has stalled.
@@ -34,41 +36,12 @@ const (
 )
 
 // Sentence returns a short message for users that includes their options.
-func (k FailureKind) Sentence() string {
-	switch k {
-	case InsufficientCredits:
-		return "The model provider account is out of credit. The person who runs this bot can top it up."
-	case NoProvider:
-		return "The model provider rejected the credentials. The person who runs this bot can check the API key."
-	case NoModel:
-		return "The model isn't available at its provider. The person who runs this bot can check the model's name."
-	case WrongAddress:
-		return "The address of the model leads to something else. The person who runs this bot can correct it."
-	case WrongCertificate:
-		return "The certificate of the model's server isn't valid. The person who runs this bot can renew it or correct the address."
-	case LocalInference:
-		return "The local model can't be reached. The person who runs this bot can start it; then try again."
-	case RateLimited:
-		return "The model is busy right now. Please try again in a minute."
-	case ConversationTooLong:
-		return "This conversation is too long for the model. Send /new to start over."
-	case NoTools:
-		return "This model can't use tools. The person who runs this bot can set tools: false for it, or choose another model."
-	case NoVision:
-		return "This model can't see images. The person who runs this bot can set vision: false for it. Please ask again without the image."
-	case ContentFilter:
-		return "The answer was stopped by the provider's content filter."
-	case UnknownQuestion:
-		return "The agent no longer knows this question, so your decision had no effect. Please ask again."
-	case SetAside:
-		return "I couldn't finish answering this. Please ask again or rephrase it."
-	case GenerationTimeout:
-		return "The model took too long. Please try again."
-	case PromptTooLong:
-		return "The agent's character prompt is too long. The person who runs this bot can shorten it or raise agent.prompt_tokens."
-	default:
-		return "Something went wrong while contacting the model. Please try again."
+func (k FailureKind) Sentence(v lang.Voice) string {
+	key := "failure." + string(k)
+	if said := v.Say(key); said != key {
+		return said
 	}
+	return v.Say("failure.provider_issue")
 }
 
 // Unpaid reports whether a call that failed this way is not billed by the provider.

@@ -2,10 +2,10 @@ package quota
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"parley/core/chat"
+	"parley/internal/lang"
 )
 
 // Cost is an amount of usage: answered messages, model tokens, and money.
@@ -14,12 +14,12 @@ type Cost struct {
 	USD              USD
 }
 
-// bound names the limit of money, if there is one.
-func (c Cost) bound() string {
+// bound describes the usage, with the limit of money if there is one.
+func (c Cost) bound(v lang.Voice, used Total) string {
 	if c.USD == 0 {
-		return ""
+		return used.Describe(v)
 	}
-	return fmt.Sprintf(" (of %s a day)", c.USD)
+	return v.Say("usage.of", "used", used.Describe(v), "limit", c.USD)
 }
 
 // Add returns the sum of two costs, within MostTotal.
@@ -77,27 +77,27 @@ type Total struct {
 	Counts
 }
 
-// String returns the total for users.
-func (t Total) String() string {
+// Describe returns the total for users.
+func (t Total) Describe(v lang.Voice) string {
 	if t.Input+t.Output == 0 && t.USD == 0 {
-		return "nothing"
+		return v.Say("usage.nothing")
 	}
 	var parts []string
 	if t.Messages > 0 {
-		parts = append(parts, fmt.Sprintf("%d %s", t.Messages, plural(t.Messages, "message")))
+		parts = append(parts, v.Say("usage.messages", "n", t.Messages))
 	}
-	in := thousands(t.Input) + " tokens in"
+	in := v.Say("usage.in", "tokens", thousands(t.Input))
 	if t.Cached > 0 {
-		in += fmt.Sprintf(" (%s cached)", thousands(t.Cached))
+		in = v.Say("usage.cached", "in", in, "tokens", thousands(t.Cached))
 	}
-	parts = append(parts, in, thousands(t.Output)+" out")
+	parts = append(parts, in, v.Say("usage.out", "tokens", thousands(t.Output)))
 	switch {
 	case t.Unpriced == 0:
 		parts = append(parts, t.USD.String())
 	case t.Unpriced >= t.Input+t.Output && t.USD == 0:
-		parts = append(parts, "price unknown")
+		parts = append(parts, v.Say("usage.unpriced"))
 	default:
-		parts = append(parts, fmt.Sprintf("%s and %s tokens whose price is unknown", t.USD, thousands(t.Unpriced)))
+		parts = append(parts, v.Say("usage.partly", "cost", t.USD, "tokens", thousands(t.Unpriced)))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -13,6 +13,7 @@ import (
 
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/internal/lang"
 )
 
 // Limits are daily limits. A day begins at midnight in Zone. The zero value has no limits.
@@ -36,7 +37,7 @@ func (l Limits) money() bool { return l.Person.USD > 0 || l.Room.USD > 0 || l.To
 // LimitError reports which limit is reached, and when it resets.
 type LimitError struct {
 	Bucket string
-	Whose  string // a description for users
+	Whose  string // "person", "room" or "total"
 	Until  time.Time
 }
 
@@ -46,8 +47,8 @@ func (e *LimitError) Error() string {
 }
 
 // Sentence returns the text for users, shown instead of an answer or below a partial one.
-func (e *LimitError) Sentence() string {
-	return fmt.Sprintf(limitLine, e.Whose, about(time.Until(e.Until)))
+func (e *LimitError) Sentence(v lang.Voice) string {
+	return v.Say("limit."+e.Whose, "time", about(v, time.Until(e.Until)))
 }
 
 // A Meter enforces limits on model calls: the possible cost of a call is reserved before it, and settled after it,
@@ -97,12 +98,12 @@ func (m *Meter) limited() bool { return m.bounds().any() }
 func (m *Meter) buckets(p spender) []bucket {
 	all := make([]bucket, 0, 3)
 	if p.person != "" {
-		all = append(all, bucket{personBucket + string(p.person), "You've reached your daily limit", m.bounds().Person})
+		all = append(all, bucket{personBucket + string(p.person), "person", m.bounds().Person})
 	}
 	if p.room != "" {
-		all = append(all, bucket{roomBucket + string(p.room), "This chat has reached its daily limit", m.bounds().Room})
+		all = append(all, bucket{roomBucket + string(p.room), "room", m.bounds().Room})
 	}
-	return append(all, bucket{totalBucket, "I've reached my daily limit", m.bounds().Total})
+	return append(all, bucket{totalBucket, "total", m.bounds().Total})
 }
 
 // charges returns the charges of cost c for p, within the limits: a cost of nothing only for the buckets that have one.
@@ -291,16 +292,10 @@ type bucket struct {
 
 func date(day time.Time) string { return day.Format(time.DateOnly) }
 
-const limitLine = "%s. It resets in %s."
-
 // about formats d for users.
-func about(d time.Duration) string {
-	n, unit := int(math.Ceil(d.Hours())), "hour"
+func about(v lang.Voice, d time.Duration) string {
 	if d <= time.Hour {
-		n, unit = int(math.Ceil(d.Minutes())), "minute"
+		return v.Say("time.minutes", "n", int(math.Ceil(d.Minutes())))
 	}
-	if n != 1 {
-		unit += "s"
-	}
-	return fmt.Sprintf("%d %s", n, unit)
+	return v.Say("time.hours", "n", int(math.Ceil(d.Hours())))
 }

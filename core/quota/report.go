@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"parley/core/chat"
+	"parley/internal/lang"
 )
 
 // Asker is the author and the room of a request for a report.
@@ -27,7 +28,7 @@ const mostModels = 20
 // error of the store.
 func (m *Meter) Report(ctx context.Context, a Asker) (string, error) {
 	if m == nil {
-		return "Usage is not counted here.", nil
+		return lang.Say(ctx, "usage.off"), nil
 	}
 	if err := m.store(ctx); err != nil {
 		return "", fmt.Errorf("store what was used: %w", err)
@@ -46,19 +47,20 @@ func (m *Meter) Report(ctx context.Context, a Asker) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	lines := []string{"You, today: " + today[person].String() + m.bounds().Person.bound()}
+	v := lang.Of(ctx)
+	lines := []string{v.Say("usage.person_today", "used", m.bounds().Person.bound(v, today[person]))}
 	if a.Lasts {
-		lines = append(lines, "You, this month: "+month[person].String())
+		lines = append(lines, v.Say("usage.person_month", "used", month[person].Describe(v)))
 	}
 	if a.Group || !a.Lasts {
-		lines = append(lines, "This chat, today: "+today[room].String()+m.bounds().Room.bound(), "This chat, this month: "+month[room].String())
+		lines = append(lines, v.Say("usage.room_today", "used", m.bounds().Room.bound(v, today[room])), v.Say("usage.room_month", "used", month[room].Describe(v)))
 	}
 	if t, ok := newest[answer]; ok {
-		lines = append(lines, "The last answer: "+t.String())
+		lines = append(lines, v.Say("usage.answer", "used", t.Describe(v)))
 	}
 	if a.Owner {
-		lines = append(lines, "Everyone, today: "+today[totalBucket].String()+m.bounds().Total.bound(), "Everyone, this month: "+month[totalBucket].String())
-		lines = append(lines, models(month)...)
+		lines = append(lines, v.Say("usage.total_today", "used", m.bounds().Total.bound(v, today[totalBucket])), v.Say("usage.total_month", "used", month[totalBucket].Describe(v)))
+		lines = append(lines, models(v, month)...)
 	}
 	return "- " + strings.Join(lines, "\n- "), nil
 }
@@ -77,7 +79,7 @@ func (m *Meter) used(ctx context.Context, from, to string, buckets ...string) (m
 }
 
 // models lists the totals of models, the most expensive ones first.
-func models(totals map[string]Total) (lines []string) {
+func models(v lang.Voice, totals map[string]Total) (lines []string) {
 	var all []Total
 	for bucket, t := range totals {
 		if strings.HasPrefix(bucket, modelBucket) {
@@ -89,18 +91,11 @@ func models(totals map[string]Total) (lines []string) {
 	})
 	for i, t := range all {
 		if i == mostModels {
-			return append(lines, fmt.Sprintf("%d more models", len(all)-i))
+			return append(lines, v.Say("usage.more", "n", len(all)-i))
 		}
-		lines = append(lines, fmt.Sprintf("`%s`, this month: %s", strings.TrimPrefix(t.Bucket, modelBucket), t))
+		lines = append(lines, v.Say("usage.model", "model", strings.TrimPrefix(t.Bucket, modelBucket), "used", t.Describe(v)))
 	}
 	return lines
-}
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return word
-	}
-	return word + "s"
 }
 
 // thousands separates the digits of n, which is not negative, in groups of three.

@@ -20,7 +20,7 @@ func (m *Meter) Asks() bool { return m != nil && m.bounds().Soft != Soft{} }
 // Beyond is a soft limit that is about to be exceeded.
 type Beyond struct {
 	Kind  string // the limit, by a name that is the same for all persons and rooms
-	Whose string // a description for users
+	Whose string // "person", "room" or "total"
 	Limit USD    // a day
 }
 
@@ -105,13 +105,13 @@ type softLimit struct {
 func (m *Meter) softLimits(p spender) (all []softLimit) {
 	soft := m.bounds().Soft
 	if soft.Person > 0 && p.person != "" {
-		all = append(all, softLimit{Beyond{personBucket, "You", soft.Person}, personBucket + string(p.person)})
+		all = append(all, softLimit{Beyond{personBucket, "person", soft.Person}, personBucket + string(p.person)})
 	}
 	if soft.Room > 0 && p.room != "" {
-		all = append(all, softLimit{Beyond{roomBucket, "This chat", soft.Room}, roomBucket + string(p.room)})
+		all = append(all, softLimit{Beyond{roomBucket, "room", soft.Room}, roomBucket + string(p.room)})
 	}
 	if soft.Total > 0 {
-		all = append(all, softLimit{Beyond{totalBucket, "I", soft.Total}, totalBucket})
+		all = append(all, softLimit{Beyond{totalBucket, "total", soft.Total}, totalBucket})
 	}
 	return all
 }

@@ -53,10 +53,6 @@ const (
 	maxWindows = 5  // the maximum length, in windows, that restarts can reach
 )
 
-// Excuse is the text for users when there are more messages than separate answers. The messages are in the next
-// prompts.
-const Excuse = "I can't answer each message separately. I've read them all; please repeat anything still open."
-
 // Users or their apps split one question over several messages. These are the times to wait for the next part. A
 // message that shows no sign of another part waits for nothing.
 const (

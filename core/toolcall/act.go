@@ -15,6 +15,7 @@ import (
 	"parley/core/llm"
 	"parley/core/text"
 	"parley/internal/contain"
+	"parley/internal/lang"
 )
 
 // Tools returns the actions that are offered in this turn, in the plugins' order: a prompt that stays the same is
@@ -46,12 +47,12 @@ func (tc *Calls) Act(ctx context.Context, c llm.ToolCall) (result string, err er
 	}()
 	t, params, problem := tc.find(ctx, c)
 	if ctx.Err() != nil {
-		end.Error, end.Parameters = tooLate, string(params)
+		end.Error, end.Parameters = lang.Say(ctx, "tool.cancelled"), string(params)
 		return "", context.Cause(ctx)
 	}
 	// A doubtful call is not made, for example one with truncated parameters.
 	if problem != "" {
-		end.Error, end.Result = invalidLine, problem
+		end.Error, end.Result = lang.Say(ctx, "tool.invalid"), problem // the reason can repeat parameters, so it is for the model and for owners
 		notMade := action.Acted{Action: text.Brief(c.Name, action.MaxName), Parameters: c.Parameters, Err: problem, NotMade: true}
 		tc.Acted = append(tc.Acted, notMade)
 		return notMade.ForModel(), nil
@@ -61,7 +62,7 @@ func (tc *Calls) Act(ctx context.Context, c llm.ToolCall) (result string, err er
 	writes := t.Def.Effect.Changes()
 	refused, err := tc.ask(ctx, c, t, params)
 	if err != nil {
-		end.Error = tooLate
+		end.Error = lang.Say(ctx, "tool.cancelled")
 		return "", err
 	}
 	if end.Error = refused; refused != "" {
@@ -75,7 +76,7 @@ func (tc *Calls) Act(ctx context.Context, c llm.ToolCall) (result string, err er
 		err = tc.Risk.Begin(toolRisk)
 	}
 	if err != nil {
-		end.Error = tooLate
+		end.Error = lang.Say(ctx, "tool.cancelled")
 		return "", err
 	}
 	tc.Stage(c, answer.Tool{Stage: answer.StageRunning, Parameters: string(params)})
@@ -90,14 +91,14 @@ func (tc *Calls) Act(ctx context.Context, c llm.ToolCall) (result string, err er
 	r = text.CleanAll(r)
 	// The turn was interrupted. A call that succeeded all the same is recorded as such.
 	if cause := context.Cause(ctx); cause != nil && failure != nil {
-		end.Error = "It was interrupted."
+		end.Error = lang.Say(ctx, "tool.interrupted")
 		return "", cause
 	}
 	done := action.Acted{Action: t.Def.Name, Parameters: params, Result: r}
 	done.Result.Text = answer.LimitResult(r.Text)
 	if failure != nil {
 		tc.Log.Warn("an action failed", "run", tc.Run.ID, "action", t.Def.Name, "err", failure)
-		end.Error, end.Detail = forPeople(failure)
+		end.Error, end.Detail = forPeople(lang.Of(ctx), failure)
 		done.Result, done.Err = action.Result{}, answer.LimitResult(text.Clean(forModel(failure)))
 	} else {
 		end.Success, end.Result, end.ShortResult, files = true, r.Text, r.Short, llm.Showable(r.Files)
@@ -108,10 +109,6 @@ func (tc *Calls) Act(ctx context.Context, c llm.ToolCall) (result string, err er
 	tc.Acted = append(tc.Acted, done)
 	return done.ForModel(), tc.record(c, done, writes)
 }
-
-// invalidLine is the visible end of a call that can't be made. The reason is for the model and for owners, because it
-// can repeat parameters.
-const invalidLine = "The call was not valid."
 
 // toolRisk is the risk of a run while a tool runs, see [chat.Note].
 const toolRisk = "tool"

@@ -28,6 +28,7 @@ import (
 	"parley/core/llm"
 	"parley/core/prompt"
 	"parley/core/text"
+	"parley/internal/lang"
 )
 
 // Calls makes the calls of one run. Its fields are set before the first call. Its methods that show calls are safe for
@@ -183,14 +184,12 @@ func (tc *Calls) NewID(id string) string {
 }
 
 // dropped returns the visible end of a call that was requested and not made.
-func dropped(err error) string {
+func dropped(ctx context.Context, err error) string {
 	if chat.StatusOf(err) == answer.Failed {
-		return chat.FailureOf(err).Sentence()
+		return chat.FailureOf(err).Sentence(lang.Of(ctx))
 	}
-	return tooLate
+	return lang.Say(ctx, "tool.cancelled")
 }
-
-const tooLate = "Cancelled before it started."
 
 // EndCalls ends the calls that were requested and not made, in the order of their appearance: no block outlives its
 // answer. err is the end of the turn. A block that has ended ignores it.
@@ -199,6 +198,8 @@ func (tc *Calls) EndCalls(err error) {
 	calls := slices.SortedFunc(maps.Values(tc.blocks), func(a, b *action.Block) int { return cmp.Compare(a.Place, b.Place) })
 	tc.mu.Unlock()
 	for _, b := range calls {
-		b.Show(answer.Tool{Stage: answer.StageEnd, Error: dropped(err)})
+		if !b.Ended() {
+			b.Show(answer.Tool{Stage: answer.StageEnd, Error: dropped(tc.Life, err)})
+		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"parley/core/llm"
 	"parley/core/text"
 	"parley/internal/contain"
+	"parley/internal/lang"
 	"parley/internal/trace"
 )
 
@@ -53,14 +54,14 @@ func (tc *Calls) do(ctx context.Context, t *action.Tool, c *action.Call) (action
 
 // forPeople returns the text of an action's error for users, and whether it is only for users who see the details of
 // calls.
-func forPeople(err error) (said string, detail bool) {
+func forPeople(v lang.Voice, err error) (said string, detail bool) {
 	var public *action.PublicError
 	if errors.As(err, &public) {
 		if said := text.OneLine(text.Clean(public.Text), maxPublic); said != "" {
 			return said, public.Detail
 		}
 	}
-	return answer.ItFailed, false
+	return v.Say("tool.failed"), false
 }
 
 const maxPublic = 300 // maximum length of an error for users, in characters

@@ -9,6 +9,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/text"
+	"parley/internal/lang"
 )
 
 const (
@@ -56,7 +57,7 @@ func (tc *Calls) Remote(d llm.RemoteCall, step int) error {
 	shown.Stage, shown.Result, shown.Success = answer.StageEnd, d.Result, d.Error == ""
 	if d.Error != "" {
 		tc.Log.Warn("a tool of the agent failed", "run", tc.Run.ID, "tool", r.block.Name, "err", text.Excerpt(d.Error, 200))
-		shown.Error = "It failed."
+		shown.Error = lang.Say(tc.Life, "tool.failed")
 	}
 	r.block.Show(shown, llm.Showable(d.Files)...)
 	return tc.Journal.Note(tc.Life, chat.Note{Acted: r.block.ID})

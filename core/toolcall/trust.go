@@ -16,6 +16,7 @@ import (
 	"parley/core/generate/xmlform"
 	"parley/core/llm"
 	"parley/core/text"
+	"parley/internal/lang"
 )
 
 // Permits reports whether calls that a model wrote as text, without being asked for a form, are made: only if they
@@ -54,14 +55,6 @@ func (tc *Calls) doubtful(ctx context.Context, c llm.ToolCall, t *action.Tool, p
 // quote returns the reason of a wait ([action.Wait].For) for the confirmation of a call.
 func quote(c *action.Call, t *action.Tool) string { return "quote/" + c.Key(t.Def.Name, "") }
 
-// The text and the options of the question whether a call that may be a quote is made.
-const (
-	confirmLine = "This call came from content I was given to read:\n```\n%s\n%s\n```\nRun it?"
-	hiddenLine  = "This call came from content I was given to read: %s. Run it?"
-	doIt        = "Run it"
-	dont        = "Don't"
-)
-
 // The results for the model of a call that is not confirmed.
 const (
 	noUserLine      = "It came from content that was read, and there is no user to confirm it."
@@ -82,9 +75,9 @@ func (tc *Calls) confirm(ctx context.Context, c llm.ToolCall, t *action.Tool, pa
 		return longQuoteLine, nil
 	}
 	call := tc.call(ctx, c, params)
-	subject, shown, details := quote(call, t), fmt.Sprintf(confirmLine, t.Def.Name, quoted), ""
+	subject, shown, details := quote(call, t), lang.Say(ctx, "trust.ask", "call", fmt.Sprintf("```\n%s\n%s\n```", t.Def.Name, quoted)), ""
 	if tc.Turn.Room.Address.Ephemeral {
-		shown, details = fmt.Sprintf(hiddenLine, text.Label(t.Def.Title())), "```\n"+quoted+"\n```"
+		shown, details = lang.Say(ctx, "trust.ask", "call", text.Label(t.Def.Title())), "```\n"+quoted+"\n```"
 	}
 	state, q, err := consent.Of(ctx, call, subject)
 	if err != nil {
@@ -92,7 +85,7 @@ func (tc *Calls) confirm(ctx context.Context, c llm.ToolCall, t *action.Tool, pa
 	}
 	if state == consent.Open {
 		state, err = consent.Ask(ctx, call, consent.Request{
-			Subject: subject, Description: shown, Details: details, Options: []string{doIt, dont}, Until: time.Now().Add(tc.ConfirmFor),
+			Subject: subject, Description: shown, Details: details, Options: []string{lang.Say(ctx, "trust.yes"), lang.Say(ctx, "trust.no")}, Until: time.Now().Add(tc.ConfirmFor),
 		})
 		if err != nil {
 			return "", err
@@ -102,7 +95,7 @@ func (tc *Calls) confirm(ctx context.Context, c llm.ToolCall, t *action.Tool, pa
 		return unconfirmedLine, nil
 	}
 	call.Update(shown + "\n\n" + q.ChoiceLine(tc.Turn.Room.Kind))
-	if q.Options[q.Choice] == doIt {
+	if lang.Is("trust.yes", q.Options[q.Choice]) {
 		return "", nil
 	}
 	return declinedLine, nil

@@ -14,6 +14,7 @@ import (
 	"parley/core/relay"
 	"parley/core/schedule"
 	"parley/core/toolcall"
+	"parley/internal/lang"
 )
 
 // AskStore contains the store methods of [Asking].
@@ -237,7 +238,7 @@ func (ak *asking) resumeChoice(ctx context.Context) error {
 	says, err := ak.Questions.CarryOut(ctx, q)
 	if err != nil {
 		ak.Log.Error("a choice could not be carried out", "run", ak.at.run.ID, "chooser", q.Handler, "err", err)
-		says = notDone
+		says = lang.Say(ctx, "turn.not_done")
 	}
 	ak.at.answer.Apply(answer.Change{Kind: answer.Text, Step: 1, Text: q.ChoiceLine(ak.at.run.RoomKind)})
 	ak.at.closeOptions(q)
@@ -246,5 +247,3 @@ func (ak *asking) resumeChoice(ctx context.Context) error {
 	}
 	return nil
 }
-
-const notDone = "That didn't work. Please try again."

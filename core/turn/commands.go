@@ -128,7 +128,7 @@ func (cr *commandRun) plugin(ctx context.Context) (string, error) {
 			return said, err
 		}
 	}
-	return "That is switched off here.", nil
+	return lang.Say(ctx, "turn.off"), nil
 }
 
 // link executes /link and /unlink. It fails with the error of the store.

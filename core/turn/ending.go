@@ -17,6 +17,7 @@ import (
 	"parley/core/llm"
 	"parley/core/quota"
 	"parley/core/toolcall"
+	"parley/internal/lang"
 )
 
 // EndStore contains the store methods of [Endings].
@@ -89,7 +90,7 @@ func (e *ending) verdict(err error) chat.Verdict {
 	o.Partial = o.Failure != "" && (!alone || errors.Is(err, errCutOff))
 	muted := o.Failure != "" && (e.at.unattended() || e.fromBot(e.at.life))
 	o.Withdrawn = alone && (muted || errors.Is(err, errUnshown)) || e.shouldWithdraw(o.Status, v)
-	if m := endNote(o, err, alone); m != "" && !o.Withdrawn && !muted {
+	if m := endNote(e.at.life, o, err, alone); m != "" && !o.Withdrawn && !muted {
 		e.at.answer.Apply(answer.Change{Kind: answer.Text, Step: markStep, Text: m})
 		v = e.at.answer.View().Remembered()
 	}
@@ -108,12 +109,12 @@ func (e *ending) verdict(err error) chat.Verdict {
 
 // stoppedByRemoval returns v for an answer that users removed before they saw its end: as stopped, although the model had
 // finished.
-func stoppedByRemoval(v chat.Verdict) chat.Verdict {
+func stoppedByRemoval(ctx context.Context, v chat.Verdict) chat.Verdict {
 	if v.Outcome.Status != answer.Completed {
 		return v // it has a reason already
 	}
 	v.Outcome.Status, v.Outcome.Offer = answer.Stopped, nil
-	v.Text = strings.TrimSpace(v.Text + "\n\n" + endNote(v.Outcome, ErrRemoved, v.Text == ""))
+	v.Text = strings.TrimSpace(v.Text + "\n\n" + endNote(ctx, v.Outcome, ErrRemoved, v.Text == ""))
 	return v
 }
 
@@ -215,7 +216,7 @@ func (e *ending) setAside() {
 	if e.at.run.Kind == chat.RunNotify { // it could be this very notification
 		return
 	}
-	if err := e.Pairing.TellOwners(e.at.life, fmt.Sprintf("set-aside/%s/%d", e.at.run.ID, e.at.run.Retried), setAsideLine); err != nil {
+	if err := e.Pairing.TellOwners(e.at.life, fmt.Sprintf("set-aside/%s/%d", e.at.run.ID, e.at.run.Retried), "owner.set_aside"); err != nil {
 		e.Log.Warn("can't tell the owner about a run that is set aside", "run", e.at.run.ID, "err", err)
 	}
 }
@@ -233,9 +234,6 @@ func (e *ending) unconfirmed(v chat.Verdict) chat.Verdict {
 	}
 	return v
 }
-
-// setAsideLine is the notification for the owner.
-const setAsideLine = "I gave up on a message because I crashed each time I tried to answer it. Run `gateway runs` on the machine that runs me to see and retry it."
 
 // filesOf returns the files of a call, for a process that shows the end of another process's answer. Expired files are
 // left out.
@@ -262,17 +260,17 @@ const markStep = 1 << 20
 
 // endNote returns the short text that tells users why an answer is incomplete, after text or alone. It is stored with
 // the answer, so that it is also in the next prompt.
-func endNote(o answer.Outcome, err error, alone bool) string {
+func endNote(ctx context.Context, o answer.Outcome, err error, alone bool) string {
 	sentence := ""
 	switch {
 	case errors.Is(err, errCutOff):
-		sentence = "Interrupted by a restart. The action in progress was not repeated."
+		sentence = lang.Say(ctx, "turn.cut_off")
 	case o.Status == answer.Stopped:
-		sentence = "Stopped."
+		sentence = lang.Say(ctx, "turn.stopped")
 	case o.Status == answer.Superseded:
-		sentence = "Interrupted by a newer message."
+		sentence = lang.Say(ctx, "turn.superseded")
 	case o.Failure != "":
-		sentence = o.Failure.Sentence()
+		sentence = o.Failure.Sentence(lang.Of(ctx))
 	}
 	if sentence == "" || alone {
 		return sentence

@@ -158,7 +158,7 @@ func (x *execution) conclude(v *chat.Verdict, err error, hide context.CancelCaus
 	if err := <-shown; errors.Is(err, answer.ErrLost) || x.at.life.Err() != nil {
 		return errors.Join(err, context.Cause(x.at.life))
 	} else if errors.Is(err, ErrRemoved) {
-		last = stoppedByRemoval(last)
+		last = stoppedByRemoval(x.at.life, last)
 	} else if errors.Is(err, ErrUnconfirmed) {
 		last = x.ending.unconfirmed(last)
 	} else if err != nil && schedule.Settled(err) == nil {

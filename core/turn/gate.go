@@ -17,6 +17,7 @@ import (
 	"parley/core/generate"
 	"parley/core/llm"
 	"parley/core/quota"
+	"parley/internal/lang"
 )
 
 // waitsForBudget begins the reason of runs that wait for a decision about a soft limit, see [action.Wait]. A space and the limit follow.
@@ -48,24 +49,7 @@ type costlyAnswer struct {
 	resumed bool // the consent that the run has waited for was processed
 }
 
-// The options. A question contains those that its author and the models allow.
-const (
-	goOn    = "Go on"
-	cheaper = "Use the cheaper model"
-	stop    = "Stop"
-)
-
 const waits = time.Hour
-
-// Texts for users. The sentences end with the result of the answer, see decline.
-const (
-	declinedLine = "Okay, "
-	lateLine     = "No one decided in time, so "
-	unseenLine   = "No one can be asked here, so "
-	notYoursLine = "Only my owner can let this go on, so "
-	beyondLine   = "%s would exceed the soft limit of %s a day. %s costs about %s."
-	absentLine   = " My owner can let it go on."
-)
 
 // pass returns nil if the call req can be made for the answer, with the current models of its route. It is called
 // before each call of the model. It fails with [chat.ErrParked] if the answer has to wait, and with [errDeclined] if it
@@ -94,18 +78,22 @@ func (g *Gate) pass(ctx context.Context, a *costlyAnswer, req llm.Request) error
 		a.Begun = true
 		return nil
 	case state == consent.Late:
-		return a.decline(lateLine)
+		return a.decline(ctx, "cost.late")
 	}
 	return g.ask(ctx, a, req, cost, beyond[0])
 }
 
-// decline ends the answer, and shows the reason and the result. It fails with [errDeclined].
-func (a *costlyAnswer) decline(why string) error {
+// begun returns the key of a sentence about an answer, by whether a call of the model was made for it.
+func (a *costlyAnswer) begun(key string) string {
 	if a.Begun {
-		a.Say(why+"I stopped here.", false)
-	} else {
-		a.Say(why+"I stopped before it cost anything.", false)
+		return key + ".begun"
 	}
+	return key
+}
+
+// decline ends the answer, and shows the reason and the result. It fails with [errDeclined].
+func (a *costlyAnswer) decline(ctx context.Context, why string) error {
+	a.Say(lang.Say(ctx, a.begun(why)), false)
 	return errDeclined
 }
 
@@ -113,18 +101,18 @@ func (a *costlyAnswer) decline(why string) error {
 // [errDeclined], and with the error of the store.
 func (g *Gate) chosen(ctx context.Context, a *costlyAnswer, req llm.Request, q chat.Question, cost quota.USD, beyond []quota.Beyond) error {
 	g.Meter.Release(ctx) // it is held again below, for the model that was chosen
-	switch q.Options[q.Choice] {
-	case stop:
-		return a.decline(declinedLine)
-	case cheaper:
+	switch option := q.Options[q.Choice]; {
+	case lang.Is("cost.stop", option):
+		return a.decline(ctx, "cost.declined")
+	case lang.Is("cost.cheaper", option):
 		if !a.Route.Keep(g.costsLess(req, cost)) { // it was removed meanwhile
-			return a.decline(declinedLine)
+			return a.decline(ctx, "cost.declined")
 		}
 	default:
 		if may, err := g.Owners.IsStaff(ctx, q.By, chat.Address{}); err != nil {
 			return err
 		} else if !may && (!a.Turn.Staff || q.By != a.Turn.Message.Author) {
-			return a.decline(notYoursLine)
+			return a.decline(ctx, "cost.not_yours")
 		}
 	}
 	_, kind, _ := strings.Cut(q.Payload, " ")
@@ -152,23 +140,19 @@ func (g *Gate) costsLess(req llm.Request, than quota.USD) func(llm.Named) bool {
 }
 
 func (g *Gate) ask(ctx context.Context, a *costlyAnswer, req llm.Request, cost quota.USD, beyond quota.Beyond) error {
-	what := "This answer"
-	if a.Begun {
-		what = "Going on"
-	}
-	why := fmt.Sprintf(beyondLine, beyond.Whose, beyond.Limit, what, cost)
+	why := lang.Say(ctx, "cost.beyond."+beyond.Whose, "limit", beyond.Limit) + " " + lang.Say(ctx, a.begun("cost.about"), "cost", cost)
 	q, err := g.question(ctx, a, req, cost)
 	if err != nil {
 		return err
 	} else if len(q.Options) == 0 {
-		a.Say(why+absentLine, false)
+		a.Say(why+" "+lang.Say(ctx, "cost.absent"), false)
 		return errDeclined
 	}
 	state, err := consent.Ask(ctx, a.Run, consent.Request{
 		Subject: waitsForBudget + " " + beyond.Kind, Description: why, Options: q.Options, From: q.For, Until: time.Now().Add(waits),
 	})
 	if state == consent.Unseen { // no user can be asked here
-		return a.decline(unseenLine)
+		return a.decline(ctx, "cost.unseen")
 	}
 	return err
 }
@@ -181,15 +165,15 @@ func (g *Gate) question(ctx context.Context, a *costlyAnswer, req llm.Request, c
 	asker, who := a.Turn.Message.Author, map[chat.EntityID]bool{}
 	may := a.Turn.Staff
 	if may {
-		q.Options = append(q.Options, fmt.Sprintf(goOn+" (about %s)", cost))
+		q.Options = append(q.Options, lang.Say(ctx, "cost.go_on", "cost", cost))
 	}
 	if a.Route.Has(g.costsLess(req, cost)) {
-		q.Options = append(q.Options, cheaper)
+		q.Options = append(q.Options, lang.Say(ctx, "cost.cheaper"))
 	}
 	if len(q.Options) == 0 {
 		return q, nil
 	}
-	q.Options = append(q.Options, stop)
+	q.Options = append(q.Options, lang.Say(ctx, "cost.stop"))
 	if asker != "" {
 		who[asker] = true
 	}

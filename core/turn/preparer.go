@@ -16,8 +16,8 @@ import (
 	"parley/core/generate"
 	"parley/core/llm"
 	"parley/core/prompt"
-	"parley/core/schedule"
 	"parley/core/toolcall"
+	"parley/internal/lang"
 )
 
 // PrepareStore contains the store methods of [Preparer].
@@ -82,7 +82,7 @@ func (pn *preparation) prepare(ctx context.Context) (*prompt.Builder, error) {
 		}
 	}
 	if pn.at.run.Kind == chat.RunOverflow {
-		pn.at.say(schedule.Excuse)
+		pn.at.say(lang.Say(ctx, "message.excuse"))
 		return nil, errAnswered
 	}
 	model, err := pn.chooseModel(ctx, turn)
@@ -172,17 +172,11 @@ func (pn *preparation) originals(ctx context.Context, s action.TurnContext) (all
 // answerWithoutModel answers without a model if possible, and returns [errAnswered] then.
 func (pn *preparation) answerWithoutModel(ctx context.Context) error {
 	if pn.Deaf && pn.at.turn.Message.Untranscribed() {
-		pn.at.say(deafLine)
+		pn.at.say(lang.Say(ctx, "turn.deaf"))
 		return errAnswered
 	}
 	return pn.runClaimedAction(ctx)
 }
-
-// deafLine is the reply to a voice message if no transcription model is configured.
-const deafLine = "I can't listen to voice messages here. Please send me text instead."
-
-// brokenLine is the reply when the action that claimed the turn failed.
-const brokenLine = "That didn't work. Please try again."
 
 // runClaimedAction runs the action that claims the turn, and returns [errAnswered] if there is one. The answer is the output that the
 // action has shown, or else its result.
@@ -201,7 +195,7 @@ func (pn *preparation) runClaimedAction(ctx context.Context) error {
 	}
 	switch {
 	case len(pn.calls.Acted) == 0 || pn.calls.Acted[0].Err != "":
-		pn.at.answer.Apply(answer.Change{Kind: answer.Text, Text: brokenLine})
+		pn.at.answer.Apply(answer.Change{Kind: answer.Text, Text: lang.Say(ctx, "turn.not_done")})
 	case pn.calls.RequireOutput() != nil:
 		pn.at.answer.Apply(answer.Change{Kind: answer.Text, Text: pn.calls.Acted[0].Result.Text})
 	}

@@ -16,6 +16,7 @@ import (
 	"parley/core/prompt"
 	"parley/core/quota"
 	"parley/core/text"
+	"parley/internal/lang"
 )
 
 // ReceiptStore contains the store methods of [ReceiptOf].
@@ -155,7 +156,7 @@ func (r *Receipt) describe(used []quota.Total) {
 		r.add("Model", "%s/%s; calls: %d; rounds: %d; failovers: %d; tokens: %d in, %d out", u.Provider, u.Model, u.Calls, o.Rounds, o.Failovers, u.Prompt, u.Completion)
 	}
 	for _, t := range used {
-		r.add("Usage", "%s", t)
+		r.add("Usage", "%s", t.Describe(lang.Voice{}))
 	}
 	for _, c := range r.Answer.Calls[:min(len(r.Answer.Calls), mostReceipt)] {
 		r.add("Tool", "`%s`, %s", c.Name, stage(c))
@@ -242,7 +243,7 @@ func (cr *commandRun) why(ctx context.Context) (said string, err error) {
 		if err == nil && !owner {
 			owner, err = cr.Recaller.Pairing.Owns(ctx, m.Author)
 		}
-		if said = "I find no answer of mine here that you asked for. Reply to one with `/why`."; err != nil || !owner {
+		if said = lang.Say(ctx, "why.none"); err != nil || !owner {
 			return chat.Unless(err, chat.ErrNotFound)
 		}
 		if err := cr.journal.Meter.Save(ctx); err != nil {

@@ -10,6 +10,7 @@ import (
 	"parley/core/generate"
 	"parley/core/llm"
 	"parley/core/quota"
+	"parley/internal/lang"
 )
 
 // spending keeps an answer within limits of money and messages, and tells users about a limit that is reached.
@@ -82,7 +83,7 @@ func (sp *spending) reportLimit(ctx context.Context, err error) error {
 	if !errors.As(err, &over) {
 		return err
 	}
-	sp.at.reason = over.Sentence()
+	sp.at.reason = over.Sentence(lang.Of(ctx))
 	sp.Log.Info("a limit is reached", "run", sp.at.run.ID, "limit", over.Bucket, "until", over.Until)
 	empty := sp.at.answer.View().Text() == ""
 	if empty && sp.at.run.Kind == chat.RunRespond { // its platform waits, and shows the reason to the user alone

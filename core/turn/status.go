@@ -12,15 +12,16 @@ import (
 	"parley/core/prompt"
 	"parley/core/quota"
 	"parley/core/schedule"
+	"parley/internal/lang"
 )
 
 // help lists the commands, and the prompts of MCP servers that the user can call as commands. It fails with the error
 // of the store.
 func (cr *commandRun) help(ctx context.Context) (string, error) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Send me a message and I'll reply. If you write again before I finish, I'll take it into account.\n\n")
+	fmt.Fprintf(&b, "%s\n\n", lang.Say(ctx, "help.intro"))
 	for _, c := range chat.Commands() {
-		fmt.Fprintf(&b, "- `/%s`: %s\n", c.Name, c.Description)
+		fmt.Fprintf(&b, "- `/%s`: %s\n", c.Name, lang.Say(ctx, "command."+string(c.Name)))
 	}
 	if slices.ContainsFunc(cr.Plugins, func(p action.Plugin) bool { return p.Prompts != nil }) {
 		turn, err := cr.Recaller.recall(ctx, cr.journal)
@@ -91,13 +92,14 @@ func (cr *commandRun) status(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	v := lang.Of(ctx)
 	lines := []string{
-		"- Here: " + cr.Recaller.Access.Listening(room, attention),
-		"- Now: " + schedule.Workload(schedule.Lane{}.Of(open)),
-		"- Time limit per answer: " + schedule.Minutes(cr.Limit),
+		"- " + v.Say("status.here", "listening", cr.Recaller.Access.Listening(v, room, attention)),
+		"- " + v.Say("status.now", "work", schedule.Workload(v, schedule.Lane{}.Of(open))),
+		"- " + v.Say("status.limit", "time", schedule.Minutes(v, cr.Limit)),
 	}
 	if model != "" {
-		lines = append([]string{fmt.Sprintf("- Model: `%s`", model)}, lines...)
+		lines = append([]string{"- " + v.Say("status.model", "model", model)}, lines...)
 	}
 	if details {
 		lines = append(lines, cr.Program.Services(ctx, cr.Counters.Now().String())...)
@@ -193,16 +195,16 @@ func (cr *commandRun) askToForget(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if said, err := cr.Store.Recent(ctx, m.Room, chat.Said, 0, 1); err == nil && len(said) == 0 {
-		return "This is a new conversation. What would you like to talk about?", nil
+		return lang.Say(ctx, "forget.new"), nil
 	}
-	_, err = cr.asking.ask(ctx, chat.Question{Options: []string{"Forget it", "Keep it"}, For: []chat.EntityID{m.Author}, Handler: action.Forget})
+	_, err = cr.asking.ask(ctx, chat.Question{Options: []string{lang.Say(ctx, "forget.yes"), lang.Say(ctx, "forget.no")}, For: []chat.EntityID{m.Author}, Handler: action.Forget})
 	if cr.at.run.RoomKind == chat.API { // the page shows the stored messages
-		return "Forget this conversation? Its messages will be deleted.", err
+		return lang.Say(ctx, "forget.ask_stored"), err
 	}
-	return "Forget this conversation? Messages in the chat won't be deleted.", err
+	return lang.Say(ctx, "forget.ask"), err
 }
 
 // nothingToRetry answers /retry without a question to retry; with one it became a run of another kind.
-func (cr *commandRun) nothingToRetry(context.Context) (string, error) {
-	return "There is no question to retry.", nil
+func (cr *commandRun) nothingToRetry(ctx context.Context) (string, error) {
+	return lang.Say(ctx, "turn.nothing_to_retry"), nil
 }

@@ -17,6 +17,7 @@ import (
 	"parley/core/relay"
 	"parley/core/schedule"
 	"parley/core/toolcall"
+	"parley/internal/lang"
 	"parley/internal/trace"
 )
 
@@ -50,7 +51,7 @@ type Turns struct {
 // outlives it.
 func (ts *Turns) Execute(life context.Context, t *schedule.Turn) error {
 	run, about := &t.Run, ts.Display.info(t.Run)
-	process := access.Speak(event.WithRun(quota.WithSpender(life, run), about), ts.Endings.Store, run.Author)
+	process := access.Speak(event.WithRun(quota.WithSpender(life, run), about), ts.Endings.Store, run.Author, ts.Endings.Log)
 	defer quota.WaitSettled(process)
 	life, done := context.WithCancel(process)
 	defer done()
@@ -128,7 +129,7 @@ func (x *execution) ended(o answer.Outcome) event.Event {
 		Asked: x.at.turn.Message.At, Opened: x.at.run.Opened, FirstText: x.journal.firstText(),
 	}
 	if o.Failure != "" {
-		end.Err = o.Failure.Sentence()
+		end.Err = o.Failure.Sentence(lang.Voice{})
 	}
 	if o.Status == answer.TimedOut {
 		return event.RunTimeout{RunInfo: i, RunEnd: end}

@@ -127,21 +127,24 @@ func Every(key string) map[string]string {
 	return all
 }
 
-// Section returns the texts whose keys begin with prefix, by the rest of their keys: a string, or a map with the plural
-// forms. Texts that the language lacks are English.
-func (v Voice) Section(prefix string) map[string]any {
-	all := map[string]any{}
-	for _, tag := range []string{"en", v.Tag()} {
-		for key, t := range catalog()[tag] {
-			rest, ok := strings.CutPrefix(key, prefix)
-			switch {
-			case !ok:
-			case t.forms != nil:
-				all[rest] = t.forms
-			default:
-				all[rest] = t.all
-			}
+// Section returns the texts whose keys begin with prefix, by the rest of their keys, without those that have plural forms.
+func (v Voice) Section(prefix string) map[string]string {
+	all := map[string]string{}
+	for key, t := range catalog()["en"] {
+		if rest, ok := strings.CutPrefix(key, prefix); ok && t.forms == nil {
+			all[rest] = v.Say(key)
 		}
+	}
+	return all
+}
+
+// Phrases returns the texts whose keys begin with prefix, by the same texts in English. The chat page takes those of
+// "page.", because its code contains the English ones.
+func (v Voice) Phrases(prefix string) map[string]string {
+	all := map[string]string{}
+	english := Voice{}.Section(prefix)
+	for key, said := range v.Section(prefix) {
+		all[english[key]] = said
 	}
 	return all
 }

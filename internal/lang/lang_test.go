@@ -167,8 +167,11 @@ func TestSentences(t *testing.T) {
 	if got := Every("command.help"); len(got) != len(Tags()) || got["de"] != "Befehle anzeigen" {
 		t.Errorf("the description in all languages is %v", got)
 	}
-	if got := In("fr").Section("language."); got["name"] != "Français" || got["set"] == nil {
+	if got := In("fr").Section("language."); got["name"] != "Français" || got["set"] == "" {
 		t.Errorf("a section is %v", got)
+	}
+	if got := In("fr").Phrases("language.")["English"]; got != "Français" {
+		t.Errorf("the phrase for English is %q", got)
 	}
 }
 

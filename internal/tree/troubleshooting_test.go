@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"parley/internal/lang"
 	"parley/internal/require"
 	"path/filepath"
 	"strconv"
@@ -95,6 +96,9 @@ func writtenMessages(t *testing.T) (all []string) {
 		source, err := os.ReadFile(name)
 		require.NoError(t, err)
 		all = append(all, string(source))
+	}
+	for _, said := range (lang.Voice{}).Section("") {
+		all = append(all, said)
 	}
 	for _, name := range goFiles(t) {
 		if strings.HasSuffix(name, "_test.go") {

@@ -11,6 +11,7 @@ import (
 	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/text"
+	"parley/internal/lang"
 )
 
 // roomActions returns the actions that set the agent's attention in a room.
@@ -19,19 +20,19 @@ func roomActions(store Store) []namedAction {
 		listening(store, chat.Ambient, action.Spec{
 			Name: "FOLLOW_ROOM", Similes: []string{"FOLLOW_CHANNEL", "FOLLOW_CHAT", "FOLLOW_CONVERSATION"},
 			Description: "Join a room: also consider messages not addressed to you. Only when asked to.",
-		}, "I now follow %s."),
+		}, "room.follow"),
 		listening(store, chat.Quiet, action.Spec{
 			Name: "UNFOLLOW_ROOM", Similes: []string{"UNFOLLOW_CHANNEL", "UNFOLLOW_CHAT", "UNFOLLOW_CONVERSATION"},
 			Description: "Leave a room: ignore it until you are addressed there. Only when asked to.",
-		}, "I'll stay quiet in %s until someone mentions me."),
+		}, "room.unfollow"),
 		listening(store, chat.Muted, action.Spec{
 			Name: "MUTE_ROOM", Similes: []string{"MUTE_CHANNEL", "MUTE_CHAT", "MUTE_CONVERSATION"},
 			Description: "Mute a room: say nothing there, even when addressed, until you are asked in another room to unmute it. Only when asked to.",
-		}, "I've muted %s. To unmute it, ask me in another room."),
+		}, "room.mute"),
 		listening(store, chat.Normal, action.Spec{
 			Name: "UNMUTE_ROOM", Similes: []string{"UNMUTE_CHANNEL", "UNMUTE_CHAT", "UNMUTE_CONVERSATION"},
 			Description: "Unmute a room: answer there again. Only when asked to.",
-		}, "I answer in %s again."),
+		}, "room.unmute"),
 	}
 }
 
@@ -52,7 +53,7 @@ func listening(store Store, a chat.Attention, spec action.Spec, done string) nam
 			if err := store.SetAttention(ctx, room.ID, a); err != nil {
 				return action.Result{}, fmt.Errorf("change how you follow the room: %w", err)
 			}
-			text := fmt.Sprintf(done, label(room))
+			text := lang.Say(ctx, done, "room", label(room))
 			return action.Result{Text: text, Short: text}, nil
 		}),
 	}

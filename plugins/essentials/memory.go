@@ -11,6 +11,7 @@ import (
 	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/text"
+	"parley/internal/lang"
 	"parley/internal/search"
 )
 
@@ -70,7 +71,7 @@ func (d Deps) savedAbout(ctx context.Context, account chat.EntityID) (all []reme
 			continue
 		}
 		all = append(all, remembered{
-			text: fmt.Sprintf("%s: %s (in all rooms)", detail.means, text.Label(value)),
+			text: lang.Say(ctx, "memory.everywhere", "what", lang.Say(ctx, "memory.about."+detail.key), "value", text.Label(value)),
 			forget: func(ctx context.Context) error {
 				changed := e
 				changed.Details = map[string]string{detail.key: ""}
@@ -89,19 +90,19 @@ func (d Deps) listMemory(ctx context.Context, c action.CommandCall) (string, err
 		return "", err
 	}
 	if len(all) == 0 {
-		return "I have noted nothing about you here. I still know our conversation; `/new` forgets that.", nil
+		return lang.Say(ctx, "memory.empty"), nil
 	}
 	asked := search.Question(c.Arguments)
-	lines := []string{"What I have noted about you:"}
+	lines := []string{lang.Say(ctx, "memory.title")}
 	for i, r := range all {
 		if len(asked) == 0 || len(search.Rank([]search.Text{{Words: search.Words(r.text)}}, asked)) > 0 {
 			lines = append(lines, fmt.Sprintf("%d. %s", i+1, r.text))
 		}
 	}
 	if len(lines) == 1 {
-		return "I have noted nothing with these words. `/memory` lists everything.", nil
+		return lang.Say(ctx, "memory.no_match"), nil
 	}
-	return strings.Join(append(lines, "", "`/forget 1` forgets the first, `/forget all` everything."), "\n"), nil
+	return strings.Join(append(lines, "", lang.Say(ctx, "memory.how")), "\n"), nil
 }
 
 // forget is /forget, with a number or "all", or as a reply to a message.
@@ -117,9 +118,9 @@ func (d Deps) forget(ctx context.Context, c action.CommandCall) (string, error) 
 	switch {
 	case strings.EqualFold(c.Arguments, "all"):
 	case notNumber != nil:
-		return "Send `/memory` for the list and `/forget 1` to forget the first, or reply with `/forget` to one of your messages.", nil
+		return lang.Say(ctx, "memory.forget_how"), nil
 	case n < 1 || n > len(all):
-		return "Nothing has this number. Send `/memory` for the list.", nil
+		return lang.Say(ctx, "memory.no_number"), nil
 	default:
 		all = all[n-1 : n]
 	}
@@ -129,9 +130,9 @@ func (d Deps) forget(ctx context.Context, c action.CommandCall) (string, error) 
 		}
 	}
 	if len(all) == 0 {
-		return "I have noted nothing about you here.", nil
+		return lang.Say(ctx, "memory.nothing"), nil
 	}
-	return "Forgotten.", nil
+	return lang.Say(ctx, "memory.forgotten"), nil
 }
 
 // forgetMessage forgets the message that a command replies to, with its answer and the notes made from it. Users can forget their
@@ -140,17 +141,17 @@ func (d Deps) forgetMessage(ctx context.Context, c action.CommandCall) (string, 
 	m, err := d.Store.Memory(ctx, c.Message.InReplyTo)
 	switch {
 	case errors.Is(err, chat.ErrNotFound), err == nil && m.Room != c.Room.ID:
-		return "I don't remember that message.", nil
+		return lang.Say(ctx, "memory.unknown"), nil
 	case err != nil:
 		return "", fmt.Errorf("find the message: %w", err)
 	case m.Author != c.Message.Author && !c.Owner:
-		return "You can only have your own messages forgotten.", nil
+		return lang.Say(ctx, "memory.not_yours"), nil
 	}
 	if err := d.Store.Forget(ctx, m.ID); err != nil {
 		return "", fmt.Errorf("forget the message: %w", err)
 	}
 	if c.Room.Kind == chat.API { // the page shows the stored messages
-		return "Forgotten, with my answer and what I noted from it.", nil
+		return lang.Say(ctx, "memory.message_forgotten"), nil
 	}
-	return "Forgotten, with my answer and what I noted from it. The messages in the chat stay.", nil
+	return lang.Say(ctx, "memory.message_forgotten_here"), nil
 }

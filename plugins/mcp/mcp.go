@@ -99,7 +99,7 @@ func (p *plugin) init(_ context.Context, s action.Services) error {
 		}
 		c.tokens.Store = s.State
 		c.tokens.Refused = func(ctx context.Context, which string) {
-			if err := s.TellOwners(ctx, "mcp-login/"+c.cfg.Name+"/"+which, fmt.Sprintf(loginLine, c.cfg.Name, c.cfg.Name)); err != nil {
+			if err := s.TellOwners(ctx, "mcp-login/"+c.cfg.Name+"/"+which, "owner.mcp_login", "server", c.cfg.Name); err != nil {
 				c.log.Warn("can't tell the owner that an MCP server needs a login", "err", err)
 			}
 		}
@@ -135,9 +135,6 @@ func (p *plugin) client(name string, s action.TurnContext) *client {
 	}
 	return nil
 }
-
-// loginLine tells the owner.
-const loginLine = "I can't use the MCP server %s any more, because its login has ended. Run `gateway mcp login %s` on the machine that runs me to log in again."
 
 // callTool is CALL_MCP_TOOL, for models that write their calls as text.
 type callTool struct{ p *plugin }

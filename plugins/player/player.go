@@ -15,6 +15,7 @@ import (
 
 	"parley/core/action"
 	"parley/core/chat"
+	"parley/internal/lang"
 )
 
 // Options locate the music.
@@ -91,16 +92,16 @@ func (p *player) Act(ctx context.Context, c *action.Call) (action.Result, error)
 		return action.Result{}, err
 	}
 	progress := action.NewProgress(c)
-	progress.Update("🔍 Looking up the music…")
+	progress.Update(lang.Say(ctx, "player.looking"))
 	tracks, err := p.tracks(ctx)
 	if err != nil {
-		progress.Fail("I can't reach the music right now.")
+		progress.Fail(lang.Say(ctx, "player.unreachable"))
 		return action.Result{}, fmt.Errorf("look up the music: %w", err)
 	}
-	progress.Update(fmt.Sprintf("🔍 Searching %d tracks…", len(tracks)))
+	progress.Update(lang.Say(ctx, "player.searching", "n", len(tracks)))
 	best, near := find(tracks, parameters.Title)
 	if len(best) == 0 {
-		progress.Fail("I don't have that track." + suggest(near))
+		progress.Fail(lang.Say(ctx, "player.none") + suggest(near))
 		return action.Result{}, fmt.Errorf("%w: %q.%s", errNone, parameters.Title, suggest(near))
 	}
 	chosen, others, err := choose(ctx, progress, best)
@@ -117,9 +118,9 @@ func choose(ctx context.Context, progress *action.Progress, tracks []track) (cho
 		return tracks[0], nil, nil
 	}
 	offered := tracks[:min(len(tracks), mostOffered)]
-	text := "❓ Which one?"
+	text := lang.Say(ctx, "player.which")
 	if len(offered) < len(tracks) {
-		text += fmt.Sprintf(" These are %d of %d.", len(offered), len(tracks))
+		text += " " + lang.Say(ctx, "player.offered", "offered", len(offered), "all", len(tracks))
 	}
 	q, err := progress.Choose(ctx, text, chat.Question{Options: labels(offered), Expires: time.Now().Add(timeToChoose)})
 	switch {
@@ -128,7 +129,7 @@ func choose(ctx context.Context, progress *action.Progress, tracks []track) (cho
 	case errors.Is(err, chat.ErrUnseen):
 		return offered[0], offered[1:], nil
 	}
-	progress.Fail("No track was chosen: " + list(offered) + ". Ask again with more of the title.")
+	progress.Fail(lang.Say(ctx, "player.not_chosen", "tracks", list(offered)))
 	return track{}, nil, fmt.Errorf("%w: %s: %w", errMany, list(offered), err)
 }
 
@@ -136,20 +137,20 @@ func choose(ctx context.Context, progress *action.Progress, tracks []track) (cho
 // different texts: users see the link, and the model learns that they do.
 func (p *player) play(ctx context.Context, progress *action.Progress, t track, others []track) (action.Result, error) {
 	name := plain(t.title)
-	progress.Update("✨ Setting up " + name + "…")
+	progress.Update(lang.Say(ctx, "player.setting_up", "track", name))
 	again := func() {
-		progress.Important("🔁 The server of “" + name + "” is not responding; trying again…")
+		progress.Important(lang.Say(ctx, "player.retrying", "track", name))
 	}
 	if err := p.ready(ctx, t, again); err != nil {
-		progress.Fail("“" + name + "” can't be played right now.")
+		progress.Fail(lang.Say(ctx, "player.broken", "track", name))
 		return action.Result{}, fmt.Errorf("set up %q: %w", t.title, err)
 	}
 	sound, err := p.sound(ctx, t)
 	if err != nil {
-		progress.Fail("“" + name + "” can't be played right now.")
+		progress.Fail(lang.Say(ctx, "player.broken", "track", name))
 		return action.Result{}, fmt.Errorf("read %q: %w", t.title, err)
 	}
-	shown, told := "🎵 Now playing: "+t.link(), fmt.Sprintf("%q is now playing; the user sees that, with the link if there is one.", t.title)
+	shown, told := lang.Say(ctx, "player.playing", "track", t.link()), fmt.Sprintf("%q is now playing; the user sees that, with the link if there is one.", t.title)
 	if len(sound) > 0 {
 		told = fmt.Sprintf("%q is now playing; the user sees that and gets the file.", t.title)
 	}

@@ -11,6 +11,7 @@ import (
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/lang"
 )
 
 // command is /reminders, and "/reminders cancel N". The numbers are those of the author's own list in this room, so
@@ -25,11 +26,11 @@ func (p *plugin) command(ctx context.Context, c action.CommandCall) (string, err
 		n, err = strconv.Atoi(words[1])
 	}
 	if n < 1 || err != nil {
-		return "Send `/reminders` for the list, or `/reminders cancel 1` to cancel the first.", nil
+		return lang.Say(ctx, "remind.how"), nil
 	}
 	done, err := p.cancel(ctx, c.Room.ID, c.Message.Author, n)
 	if errors.Is(err, errNoNumber) {
-		return "There is no reminder with this number. Send `/reminders` for the list.", nil
+		return lang.Say(ctx, "remind.no_number"), nil
 	}
 	return done, err
 }
@@ -46,12 +47,12 @@ func (p *plugin) list(ctx context.Context, room chat.RoomID, person chat.EntityI
 	for i, r := range all {
 		line := fmt.Sprintf("%d. %s: %s", i+1, stamp(p.localTime(r, r.Due)), r.Text)
 		if r.Repeat != "" {
-			line += " (" + r.Repeat + ")"
+			line += " (" + lang.Say(ctx, "remind.repeat."+r.Repeat) + ")"
 		}
 		lines = append(lines, line)
 	}
 	if len(lines) == 0 {
-		return "You have no reminders here.", nil
+		return lang.Say(ctx, "remind.none"), nil
 	}
 	return strings.Join(lines, "\n"), nil
 }
@@ -74,5 +75,5 @@ func (p *plugin) cancel(ctx context.Context, room chat.RoomID, person chat.Entit
 	case err != nil:
 		return "", fmt.Errorf("cancel the reminder: %w", err)
 	}
-	return "Cancelled: " + r.Text, nil
+	return lang.Say(ctx, "remind.cancelled", "reminder", r.Text), nil
 }

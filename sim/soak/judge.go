@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"parley/core/llm"
-	"parley/core/schedule"
+	"parley/internal/lang"
 )
 
 // numbers are the counts of one platform.
@@ -85,7 +85,7 @@ func (t *trial) judge(v *view, q *question, open []create) {
 	t.count(&n.disorder, b2i(s.disorder), "its parts stand in the wrong order")
 	n.split += b2i(len(s.chain) > 1)
 	if q.room.platform == web {
-		ended := q.read == q.answer || excused && (q.read == "" || q.read == schedule.Excuse) // the first of those that wait too long shows why
+		ended := q.read == q.answer || excused && (q.read == "" || q.read == lang.Voice{}.Say("message.excuse")) // the first of those that wait too long shows why
 		t.count(&n.lost, b2i(!ended), fmt.Sprintf("the stream ended with %s %s", short(q.read), q.broken))
 		t.count(&n.lost, b2i(s.asked == 0 && !s.older), "the question is not on the page")
 		t.count(&n.doubles, max(0, s.asked-1), "the question is on the page twice")
@@ -167,9 +167,9 @@ func (w *environment) judgeOthers(r *report, v *view) {
 	n := r.by[v.room.platform]
 	for _, m := range v.messages {
 		switch {
-		case v.answers[questionID.FindString(m.text)] != nil, m.text == schedule.Excuse:
+		case v.answers[questionID.FindString(m.text)] != nil, m.text == lang.Voice{}.Say("message.excuse"):
 			continue
-		case strings.Contains(m.text, llm.SetAside.Sentence()):
+		case strings.Contains(m.text, llm.SetAside.Sentence(lang.Voice{})):
 			n.setAside++
 		default:
 			n.other++

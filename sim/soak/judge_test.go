@@ -11,7 +11,7 @@ import (
 	"parley/connectors/discord/discordfake"
 	"parley/connectors/telegram/telegramfake"
 	"parley/core/llm"
-	"parley/core/schedule"
+	"parley/internal/lang"
 	"parley/internal/require"
 	"parley/progressive"
 )
@@ -107,8 +107,8 @@ func TestJudge(t *testing.T) {
 		"a preview, other killed": {telegram, other, []string{part, whole}, numbers{previews: 1, unfounded: 1}},
 		"a preview, orderly stop": {telegram, stopped, []string{part, whole}, numbers{previews: 1, unfounded: 1}},
 		"a preview on Discord":    {discord, killed, []string{part, whole}, numbers{doubles: 1}},
-		"set aside":               {discord, killed, []string{llm.SetAside.Sentence()}, numbers{lost: 1, setAside: 1}},
-		"a groundless excuse":     {telegram, killed, []string{schedule.Excuse}, numbers{lost: 1}},
+		"set aside":               {discord, killed, []string{llm.SetAside.Sentence(lang.Voice{})}, numbers{lost: 1, setAside: 1}},
+		"a groundless excuse":     {telegram, killed, []string{lang.Voice{}.Say("message.excuse")}, numbers{lost: 1}},
 		"another text":            {telegram, nil, []string{whole, notice}, numbers{other: 1}},
 		"another room's answer":   {discord, nil, []string{whole, "About q0002: end."}, numbers{other: 1}},
 		"words swapped":           {discord, nil, []string{"About q0001: q0001.01 q0001.00 end."}, numbers{half: 1}},
@@ -217,15 +217,15 @@ func TestWaitingQuestionsExcuseNoAnswer(t *testing.T) {
 		}
 		return all
 	}
-	excuse, later := say{40, schedule.Excuse}, say{61, "q0012"}
+	excuse, later := say{40, lang.Voice{}.Say("message.excuse")}, say{61, "q0012"}
 	for name, c := range map[string]struct {
 		messages []say
 		want     bool
 	}{
 		"as it shall be":              {append(answered(30, 10), excuse, later), true},
 		"no excuse":                   {append(answered(30, 10), later), false},
-		"an excuse before":            {append([]say{{5, schedule.Excuse}}, append(answered(30, 10), later)...), false},
-		"an excuse for a later one":   {append(answered(30, 10), later, say{70, schedule.Excuse}), false},
+		"an excuse before":            {append([]say{{5, lang.Voice{}.Say("message.excuse")}}, append(answered(30, 10), later)...), false},
+		"an excuse for a later one":   {append(answered(30, 10), later, say{70, lang.Voice{}.Say("message.excuse")}), false},
 		"too few waited":              {append(answered(30, 9), excuse, later), false},
 		"they were answered long ago": {append(answered(-30, 10), excuse, later), false},
 	} {

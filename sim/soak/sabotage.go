@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"parley/core/schedule"
+	"parley/internal/lang"
 )
 
 // sabotage makes the gateway look broken, so that the soak must fail. The zero value does nothing.
@@ -51,7 +51,7 @@ func excuseSome(w *environment, q *question) {
 	if q.room.platform != telegram {
 		return
 	}
-	form := url.Values{"chat_id": {q.room.name}, "text": {schedule.Excuse}}
+	form := url.Values{"chat_id": {q.room.name}, "text": {lang.Voice{}.Say("message.excuse")}}
 	post := httptest.NewRequest("POST", "/bot"+w.telegram.Token()+"/sendMessage", strings.NewReader(form.Encode()))
 	post.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	w.telegram.ServeHTTP(httptest.NewRecorder(), post)

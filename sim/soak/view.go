@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"parley/core/schedule"
+	"parley/internal/lang"
 )
 
 // view is what users see in one room.
@@ -143,7 +143,7 @@ func (v *view) excused(q *question) bool {
 		}
 	}
 	return waited >= fullQueue && slices.ContainsFunc(v.messages[:end], func(m message) bool {
-		return m.text == schedule.Excuse && m.at.After(q.asked)
+		return m.text == lang.Voice{}.Say("message.excuse") && m.at.After(q.asked)
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/internal/lang"
 )
 
 // Host stands in for the gateway of a plugin. The zero Host has no models and has stored nothing. Safe for concurrent use.
@@ -26,8 +27,8 @@ func (h *Host) Init(t testing.TB, p action.Plugin) error {
 	if p.Init == nil {
 		return nil
 	}
-	return p.Init(t.Context(), action.Services{Log: slog.New(slog.DiscardHandler), State: h, Models: h.Models, Say: h.say, TellOwners: func(ctx context.Context, key, text string) error {
-		_, err := h.say(ctx, chat.Notice{To: chat.Address{Room: "owner"}, Key: key, Text: text})
+	return p.Init(t.Context(), action.Services{Log: slog.New(slog.DiscardHandler), State: h, Models: h.Models, Say: h.say, TellOwners: func(ctx context.Context, key, sentence string, pairs ...any) error {
+		_, err := h.say(ctx, chat.Notice{To: chat.Address{Room: "owner"}, Key: key, Text: lang.Voice{}.Say(sentence, pairs...)})
 		return err
 	}})
 }
