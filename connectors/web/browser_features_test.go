@@ -14,6 +14,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/internal/lang"
 )
 
 // again answers a message again, as the runtime does: what was said since is gone.
@@ -155,7 +156,7 @@ func playAccessible(t *testing.T, g *gateway, p *tab) {
 	r.offer("q", "Yes", "No")
 	p.wait(`all('.answer .chip').length === 2`)
 	p.accessible("choices")
-	r.finish(answer.Outcome{Status: answer.Failed, Failure: llm.RateLimited}, llm.RateLimited.Sentence())
+	r.finish(answer.Outcome{Status: answer.Failed, Failure: llm.RateLimited}, llm.RateLimited.Sentence(lang.Voice{}))
 	p.wait(`all('.retry').length === 1`)
 	p.accessible("failed")
 }
