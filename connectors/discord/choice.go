@@ -232,12 +232,12 @@ func (q *intake) takePress(ctx context.Context, i interaction, t *ticket, due ti
 func (q *intake) choose(ctx context.Context, i interaction) (kind int, data any) {
 	c, ok := i.choice()
 	if !ok {
-		return answerMessage, callback{Content: notTaken, Flags: ephemeral}
+		return answerMessage, callback{Content: lang.In(i.Locale).Say("turn.not_done"), Flags: ephemeral}
 	}
 	acc, err := q.handler(ctx, c)
 	if err != nil {
 		q.log.Warn("a choice could not be stored and was not accepted", "err", err)
-		return answerMessage, callback{Content: notTaken, Flags: ephemeral}
+		return answerMessage, callback{Content: lang.In(i.Locale).Say("turn.not_done"), Flags: ephemeral}
 	}
 	if acc.Refused != "" {
 		return answerMessage, callback{Content: acc.Refused, Flags: ephemeral}

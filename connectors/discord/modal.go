@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"parley/core/chat"
+	"parley/internal/lang"
 	"parley/core/text"
 )
 
@@ -79,7 +80,7 @@ func (q *intake) submitted(ctx context.Context, i interaction) error {
 	c, ok := i.choice()
 	return q.queue(ctx, i, &acknowledgment{press: true}, func(context.Context, *acknowledgment) (chat.Inbound, error) {
 		if !ok {
-			return nil, tellUser(notTaken)
+			return nil, tellUser(lang.In(i.Locale).Say("turn.not_done"))
 		}
 		return c, nil
 	})

@@ -51,7 +51,7 @@ func (t *Telegram) listCommands(ctx context.Context, scope, tag string) error {
 	texts := lang.In(tag).Section("command.")
 	for _, c := range chat.Commands() {
 		if scope != groups || !c.Name.Direct() {
-			description, _ := texts[string(c.Name)].(string)
+			description := texts[string(c.Name)]
 			items = append(items, item{c.Name, description, scope == groups && c.Private})
 		}
 	}
