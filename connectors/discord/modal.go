@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"parley/core/chat"
-	"parley/internal/lang"
 	"parley/core/text"
+	"parley/internal/lang"
 )
 
 // Discord's numbers for modals.

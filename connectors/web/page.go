@@ -79,12 +79,8 @@ func pages(o Options) http.Handler {
 
 // words serves the texts of the page in the language of the query, by their English ones.
 func words(rw http.ResponseWriter, r *http.Request) {
-	voice, texts := lang.In(r.URL.RawQuery), map[string]any{}
-	english, own := lang.Voice{}.Section("page."), voice.Section("page.")
-	for key, text := range english {
-		texts[text.(string)] = own[key] // none depends on a number
-	}
-	body := must(json.Marshal(map[string]any{"locale": voice.Tag(), "strings": texts}))
+	voice := lang.In(r.URL.RawQuery)
+	body := must(json.Marshal(map[string]any{"locale": voice.Tag(), "strings": voice.Phrases("page.")}))
 	file(body, "application/json; charset=utf-8").ServeHTTP(rw, r)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"parley/core/chat"
 	"parley/core/prompt"
+	"parley/internal/lang"
 )
 
 // Texts for a user whose press of a button below an answer changes nothing. Only this user sees them.
@@ -53,7 +54,7 @@ func (c *Commands) pressed(ctx context.Context, by chat.Choice, name chat.Comman
 // the store.
 func (c *Commands) underButton(ctx context.Context, room chat.Room, by chat.Choice, name chat.CommandName, turn chat.ResponseID) (run chat.Run, refused string, err error) {
 	if in, err := c.Pairing.Invited(ctx, room, by.Author, by.Roles); err != nil || !in {
-		return run, notInvited, err
+		return run, lang.Say(ctx, "choice.not_invited"), err
 	}
 	open, err := c.Store.OpenRuns(ctx, room.ID)
 	if err != nil {

@@ -70,7 +70,7 @@ type openingHandler struct{ pairing *access.Pairing }
 func (openingHandler) Name() string { return access.OpeningHandler }
 
 func (h openingHandler) Chosen(ctx context.Context, q chat.Question) (string, error) {
-	return h.pairing.ChosenOpening(ctx, q, notYours)
+	return h.pairing.ChosenOpening(ctx, q, lang.Say(ctx, "choice.not_yours"))
 }
 
 // linkHandler executes the decision of a user about an account of theirs.
