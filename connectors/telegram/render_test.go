@@ -42,6 +42,9 @@ func TestRender(t *testing.T) {
 		"tasks":              {"- [x] a\n- [ ] b", "☑ a\n☐ b"},
 		"code in a list":     {"1. a\n   ```\n   x\n   ```\n2. b", "1. a\n<pre>x</pre>\n2. b"},
 		"quote":              {"> a\n> b\n>\n> > c\n\nd", "<blockquote>a\nb\n\nc</blockquote>\n\nd"},
+		"long quote":         {"> " + strings.Repeat("ab ", 168), "<blockquote expandable>" + strings.TrimSpace(strings.Repeat("ab ", 168)) + "</blockquote>"},
+		"many lines":         {"a\n" + strings.Repeat("> b\n", 11), "a\n\n<blockquote expandable>b" + strings.Repeat("\nb", 10) + "</blockquote>"},
+		"spoiler":            {"||a *b*||", "<tg-spoiler>a <i>b</i></tg-spoiler>"},
 		"link":               {"[a *b*](https://example.org/x?a=1&b=\"2\")", `a <i>b</i> (https://example.org/x?a=1&amp;b=&quot;2&quot;)`},
 		"link without words": {"[](https://example.org)", "https://example.org"},
 		"link with code":     {"[`a`](https://example.org)", `<a href="https://example.org">a</a>`},
@@ -188,7 +191,16 @@ func TestManyEntities(t *testing.T) {
 func TestPartsStayWhileTextGrows(t *testing.T) {
 	in, err := os.ReadFile(filepath.Join("testdata", "answer.md"))
 	require.NoError(t, err)
-	text := strings.Repeat(string(in)+"\n\n", 4)
+	for _, text := range []string{
+		strings.Repeat(string(in)+"\n\n", 4),
+		strings.Repeat("A sentence. ", 320) + "\n\n" + strings.Repeat("> A line of a quote.\n", 60), // is long only behind the end of a part
+	} {
+		testPartsStay(t, text)
+	}
+}
+
+func testPartsStay(t *testing.T, text string) {
+	t.Helper()
 	whole := rendered(text)
 	for n := 0; n < len(text); n += 37 {
 		parts := rendered(text[:n])

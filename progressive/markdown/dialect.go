@@ -22,6 +22,7 @@ type Mark struct {
 	Kind Kind
 	URL  string // of an Anchor
 	Info string // of a CodeBlock: its language; of a CodeSpan: its content
+	Long bool   // of a QuoteBlock: it takes more than a few lines
 }
 
 // Markup is the notation of a mark on a platform.

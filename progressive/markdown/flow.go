@@ -243,10 +243,37 @@ func (f *flow) heading(h Heading) {
 // quote lays out a quote: with a mark, or with a prefix before each line where the platform has no mark.
 func (f *flow) quote(q Quote) {
 	if _, ok := f.d.Mark(Mark{Kind: QuoteBlock}); ok {
+		from := len(f.atoms)
 		f.in(Mark{Kind: QuoteBlock}, func() { f.pieces(apart(q.Blocks)) })
+		f.lengthen(from)
 		return
 	}
 	f.inside(f.d.QuotePrefix, f.d.QuoteReads, true, func() { f.pieces(apart(q.Blocks)) })
+}
+
+// A quote is long if it has more than longQuote units, or longQuoteLines lines: about a third of the height of a phone. A part ends
+// before a shorter quote rather than in it, so no finished part changes when a quote becomes long.
+const (
+	longQuote      = 500
+	longQuoteLines = 10
+)
+
+// lengthen marks the quote whose atoms begin at from as long if it is. Its frame was made just now, so nothing else shares it yet.
+func (f *flow) lengthen(from int) {
+	units, lines := 0, 0
+	for _, a := range f.atoms[from:] {
+		units, lines = units+a.cost.read, lines+a.lines
+	}
+	if units <= longQuote && lines < longQuoteLines {
+		return
+	}
+	for n := f.atoms[from].frame; n != nil; n = n.parent {
+		if n.mark.Kind == QuoteBlock {
+			n.mark.Long = true
+			n.markup, _ = f.d.Mark(n.mark)
+			return
+		}
+	}
 }
 
 // apart returns blocks with a blank line between each.

@@ -13,8 +13,8 @@ type HTMLOptions struct {
 	Mentions func(name string) bool
 }
 
-// HTML is a subset of HTML: b i s a code blockquote, and pre with code class="language-…". Pre and code contain no
-// other tags and are in no link, quotes do not nest, and four characters are written as references. Length counts the
+// HTML is a subset of HTML: b i s a code blockquote, and pre with code class="language-…". A long quote has the attribute
+// expandable: its beginning is shown, and the rest on request. Pre and code contain no other tags and are in no link, quotes do not nest, and four characters are written as references. Length counts the
 // visible text, in UTF-16 units. Those are the rules of Telegram's Bot API ("HTML style").
 func HTML(o HTMLOptions) Dialect {
 	d := Plain()
@@ -47,6 +47,9 @@ func (o HTMLOptions) mark(m Mark) (Markup, bool) {
 	case CodeSpan:
 		return tag("code"), true
 	case QuoteBlock:
+		if m.Long {
+			return Markup{"<blockquote expandable>", "</blockquote>"}, true
+		}
 		return tag("blockquote"), true
 	case Anchor:
 		return Markup{`<a href="` + references.Replace(m.URL) + `">`, "</a>"}, true

@@ -71,7 +71,7 @@ func readTag(tag string, at int, open, all []element) (_, _ []element, err error
 	switch {
 	case !slices.Contains([]string{"b", "i", "s", "a", "code", "pre", "blockquote", spoilerTag}, name):
 		return nil, nil, fmt.Errorf("unknown <%s>", tag)
-	case attribute != "" && !strings.HasPrefix(attribute, `href="`) && !strings.HasPrefix(attribute, `class="language-`),
+	case attribute != "" && tag != "blockquote expandable" && !strings.HasPrefix(attribute, `href="`) && !strings.HasPrefix(attribute, `class="language-`),
 		strings.Count(attribute, `"`)%2 != 0, name == "a" && attribute == "":
 		return nil, nil, fmt.Errorf("wrong <%s>", tag)
 	}
