@@ -28,6 +28,9 @@ func (m *Message) request(ctx context.Context, s step, leave func(error), note f
 	if s.op == Typing {
 		return m.probe(ctx, leave)
 	}
+	if s.op == Draft {
+		return m.draft(ctx, s, leave)
+	}
 	if s.guess != "" {
 		ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), requestTimeout, errSilent)
 		defer cancel()
@@ -141,7 +144,7 @@ func markAmbiguous(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil || errors.As(err, new(RetryAfter)) {
 		return err
 	}
-	for _, said := range []error{ErrGone, ErrForbidden, ErrUnparsable, ErrAmbiguous, ErrUnsent, ErrStale} {
+	for _, said := range []error{ErrGone, ErrForbidden, ErrUnparsable, ErrAmbiguous, ErrUnsent, ErrStale, ErrNoDraft} {
 		if errors.Is(err, said) {
 			return err
 		}
@@ -164,7 +167,7 @@ func (m *Message) succeeded() {
 	m.failures, m.retryAt = 0, time.Time{}
 	m.outage.end()
 	m.recovery.worked()
-	if _, more := plan(m.parts[:min(len(m.parts), len(m.wanted))], m.wanted, m.viewedAt, m.resend != nil); !more {
+	if _, more := m.plan(m.parts[:min(len(m.parts), len(m.wanted))], m.wanted, m.viewedAt); !more {
 		m.unshownSince = m.viewedAt
 	}
 }

@@ -76,6 +76,11 @@ func resending(c *progressivetest.Chat) progressive.Sink {
 	return full(c)
 }
 
+// drafting shows growing text as drafts.
+func drafting(c *progressivetest.Chat) progressive.Sink {
+	return progressivetest.Drafting{Full: full(c).(progressivetest.Full)}
+}
+
 // again is text with the mark of a repetition.
 func again(text string) string { return text + "\n\n" + progressive.Repetition }
 

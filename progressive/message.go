@@ -71,6 +71,8 @@ type Message struct {
 	recovery     recoverer        // ends that pause earlier
 	outage       outage
 	adoption     adoption
+	drafts       drafts
+	draftable    bool // the last part of that view can be a draft
 }
 
 // Option configures a [Message].
@@ -102,6 +104,7 @@ func New(s Sink, g Gate, run chat.Run, log *slog.Logger, options ...Option) *Mes
 	m.editor, _ = s.(Editor)
 	m.deleter, _ = s.(Deleter)
 	m.prober, _ = s.(Prober)
+	m.drafts = newDrafts(s)
 	if r, ok := s.(Resender); ok && r.Resends() {
 		m.resend = r
 	}
@@ -222,9 +225,10 @@ func (m *Message) next(v answer.View) (s step, ok bool) {
 	if !m.ended || m.deleter == nil { // surplus messages stay: more text may come, or they can't be deleted
 		have = have[:min(len(have), len(want))]
 	}
+	m.draftable = !m.ended && len(files) == 0
 	early := !m.ended && (len(files) == 0 && !m.worthPosting(want, now) || m.shrinks(v, want))
 	if !early {
-		s, ok = plan(have, want, now, m.resend != nil)
+		s, ok = m.plan(have, want, now)
 	}
 	if ok {
 		s = m.adoption.step(s)
@@ -316,7 +320,7 @@ func (m *Message) shrinks(v answer.View, want []Part) bool {
 // length returns the number of characters of the answer that are shown.
 func (m *Message) length() (n int) {
 	for _, h := range m.parts {
-		if h.state == posted {
+		if h.state == posted || h.state == drafted {
 			n += length([]Part{h.sent})
 		}
 	}
@@ -328,17 +332,21 @@ func (m *Message) length() (n int) {
 func (m *Message) wait(ctx context.Context, a *answer.Answer, v answer.View) error {
 	until := m.retryAt
 	if !m.paused() {
-		if len(m.parts) > 0 || m.firstVisible.IsZero() {
+		if until = m.dueAt(); until.IsZero() {
 			err := a.Wait(ctx, v.At)
 			m.unshownSince = time.Now() // everything older is shown
 			return err
 		}
-		until = m.firstVisible.Add(firstWait)
 	}
 	due, cancel := context.WithDeadlineCause(ctx, until, errDue)
 	defer cancel()
-	due, end := m.recovery.until(due)
+	due, end := untilClosed(due, m.recovery.ended, errRecovered)
 	defer end()
+	if !m.paused() && m.draftShown() {
+		due, end = untilClosed(due, m.drafts.removed, errDue)
+		defer end()
+		defer func() { m.unshownSince = time.Now() }()
+	}
 	var err error
 	if v.Outcome.Done() {
 		<-due.Done()
@@ -356,6 +364,17 @@ func (m *Message) wait(ctx context.Context, a *answer.Answer, v answer.View) err
 		return nil
 	}
 	return err
+}
+
+// dueAt returns when something has to be requested although the answer does not change: zero if nothing.
+func (m *Message) dueAt() (t time.Time) {
+	switch {
+	case len(m.parts) == 0 && !m.firstVisible.IsZero():
+		return m.firstVisible.Add(firstWait)
+	case m.draftShown():
+		return m.drafts.renewAt
+	}
+	return time.Time{}
 }
 
 var (

@@ -32,7 +32,7 @@ type act struct {
 	Dies  bool
 }
 
-var sinks = map[string]func(*progressivetest.Chat) progressive.Sink{"full": full, "nonced": nonced, "editing": editing, "post only": postOnly, "resending": resending}
+var sinks = map[string]func(*progressivetest.Chat) progressive.Sink{"full": full, "nonced": nonced, "editing": editing, "post only": postOnly, "resending": resending, "drafting": drafting}
 
 // play lets s happen and says what is wrong with how it ends.
 func play(t *testing.T, s script) (problems []string) {
@@ -167,7 +167,7 @@ func TestAnyStoryEndsWithTheLastWord(t *testing.T) {
 				Dies:  rapid.IntRange(0, 9).Draw(rt, "dies") == 9}
 		})
 		s := script{
-			Sink:   rapid.SampledFrom([]string{"full", "nonced", "editing", "post only", "resending"}).Draw(rt, "sink"),
+			Sink:   rapid.SampledFrom([]string{"full", "nonced", "editing", "post only", "resending", "drafting"}).Draw(rt, "sink"),
 			Max:    rapid.SampledFrom([]int{90, 100, 1000}).Draw(rt, "max"),
 			Acts:   rapid.SliceOfN(acts, 1, 12).Draw(rt, "acts"),
 			Faults: rapid.MapOfN(rapid.IntRange(0, 12), rapid.SampledFrom(names), 0, 5).Draw(rt, "faults"),

@@ -63,6 +63,7 @@ type messageState uint8
 
 const (
 	absent  messageState = iota // it does not exist
+	drafted                     // it does not exist, and its text is visible as a draft; see [Drafter]
 	unknown                     // a create request was sent, and its outcome is unknown
 	posted
 	gone      // it was deleted, or can no longer be edited: its text goes into a new message
@@ -104,7 +105,7 @@ func plan(have []partState, want []Part, now time.Time, resend bool) (s step, ok
 			p.Text = ""
 		}
 		switch h.state {
-		case absent:
+		case absent, drafted:
 			return step{op: Post, index: i, part: p}, true
 		case unknown:
 			if now.Before(h.nonceUntil) || !h.mayHaveSent(p) {

@@ -72,17 +72,16 @@ func (r *recoverer) worked() {
 	r.of.succeeded()
 }
 
-// until returns a context that also ends with the outage; its cause is errRecovered then. stop releases it.
-func (r *recoverer) until(ctx context.Context) (until context.Context, stop func()) {
-	if r.ended == nil {
+// untilClosed returns a context that also ends with cause when c is closed; nil never is. stop releases it.
+func untilClosed(ctx context.Context, c <-chan struct{}, cause error) (until context.Context, stop func()) {
+	if c == nil {
 		return ctx, func() {}
 	}
-	ended := r.ended
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
 		select {
-		case <-ended:
-			cancel(errRecovered)
+		case <-c:
+			cancel(cause)
 		case <-ctx.Done():
 		}
 	}()

@@ -117,10 +117,11 @@ const (
 	Edit
 	Delete
 	Typing
+	Draft
 )
 
 // String returns a name for logs and metrics.
-func (o Op) String() string { return [...]string{"post", "edit", "delete", "typing"}[o] }
+func (o Op) String() string { return [...]string{"post", "edit", "delete", "typing", "draft"}[o] }
 
 // Scope identifies a budget: a chat, a bot, a route. The part before the first "/" is its kind, which determines its
 // [Budget].

@@ -72,7 +72,7 @@ func (s *sink) judgeBad(op progressive.Op, r *refusal) error {
 		return fmt.Errorf("%w: %w", progressive.ErrForbidden, r)
 	case op == progressive.Edit && r.says("can't be edited"):
 		return fmt.Errorf("%w: %w", progressive.ErrStale, r)
-	case op != progressive.Post && r.says("not found", "can't be deleted", "message_id_invalid"):
+	case op != progressive.Post && op != progressive.Draft && r.says("not found", "can't be deleted", "message_id_invalid"):
 		return fmt.Errorf("%w: %w", progressive.ErrGone, r) // the message is gone
 	}
 	return r

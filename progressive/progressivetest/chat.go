@@ -33,6 +33,7 @@ type Chat struct {
 	held     map[progressive.Scope]time.Time
 	counted  map[progressive.Scope][]time.Time
 	inside   int
+	drafts   draft
 	closed   bool
 	problems []string
 }
@@ -54,6 +55,60 @@ type Request struct {
 	At      time.Time // when it arrived
 	Applied bool
 	Err     error // what was answered
+}
+
+// draft is the one that readers see, if its time is not over.
+type draft struct {
+	text    string
+	until   time.Time
+	unsure  bool // its sender may not know that it is shown
+	removed chan struct{}
+}
+
+// DraftTime is how long a draft stays.
+const DraftTime = 30 * time.Second
+
+// Draft is the text that is shown as a draft now; empty if there is none.
+func (c *Chat) Draft() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.draftNow()
+}
+
+func (c *Chat) draftNow() string {
+	if time.Now().Before(c.drafts.until) {
+		return c.drafts.text
+	}
+	return ""
+}
+
+// RemoveDraft takes the draft away, as a message from someone does.
+func (c *Chat) RemoveDraft() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.removeDraft()
+}
+
+func (c *Chat) removeDraft() {
+	if c.drafts.removed != nil {
+		close(c.drafts.removed)
+	}
+	c.drafts = draft{}
+}
+
+func (c *Chat) draft(ctx context.Context, p progressive.Part) (time.Duration, <-chan struct{}, error) {
+	c.mu.Lock()
+	c.drafts.removed = make(chan struct{})
+	removed := c.drafts.removed
+	c.mu.Unlock()
+	err := c.request(ctx, Request{Op: progressive.Draft, Part: p}, func(r *Request) error {
+		c.drafts.text, c.drafts.until = says(p), time.Now().Add(DraftTime)
+		return nil
+	})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.drafts.unsure = err != nil
+	return DraftTime, removed, err
 }
 
 // Fault is what becomes of a request instead of success.
@@ -85,6 +140,9 @@ func (c *Chat) Render(v answer.View, _ ...string) (parts []progressive.Part) {
 	}
 	for i, t := range Split(text, limit) {
 		parts = append(parts, progressive.Part{Text: t, Plain: t, ReplyTo: i == 0})
+	}
+	if n := len(parts); n > 0 {
+		parts[n-1].Offer = v.Choices
 	}
 	files, _ := progressive.Files(v, 1<<20)
 	return append(parts, files...)
@@ -218,6 +276,7 @@ func (c *Chat) post(ctx context.Context, p progressive.Part, nonce string) (id s
 			}
 		}
 		id = fmt.Sprintf("m%d", len(c.messages)+1)
+		c.removeDraft()
 		c.messages = append(c.messages, &message{id: id, nonce: nonce, versions: []string{says(p)}, created: time.Now(), now: p})
 		r.ID = id
 		return nil

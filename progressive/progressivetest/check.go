@@ -50,7 +50,7 @@ func (c *Chat) check(r Request) {
 			c.problem("I6: %s with %v of a hold on %s to go", r.Op, left, s)
 		}
 	}
-	if r.Op != progressive.Post && r.Op != progressive.Edit {
+	if r.Op == progressive.Typing || r.Op == progressive.Delete {
 		return
 	}
 	if m := c.find(r.ID); m != nil && (m.now.File == nil) != (r.Part.File == nil) {
@@ -66,6 +66,10 @@ func (c *Chat) check(r Request) {
 	switch r.Op {
 	case progressive.Post:
 		c.checkOrder(r.Nonce)
+	case progressive.Draft:
+		if left := time.Until(c.drafts.until); c.drafts.text == text && left > DraftTime/2 && !c.drafts.unsure {
+			c.problem("ST-14: a draft that is shown already for %v more: %q", left, text)
+		}
 	case progressive.Edit:
 		if m := c.find(r.ID); m != nil && m.versions[len(m.versions)-1] == text && !m.unsure && !differs(m.now, r.Part) {
 			c.problem("ST-14: an edit to what is shown already: %q", text)

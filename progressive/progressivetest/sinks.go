@@ -15,6 +15,8 @@ type (
 	Editing struct{ PostOnly }
 	// Full can also delete, and show that it types. It knows no nonces.
 	Full struct{ Editing }
+	// Drafting is Full with drafts, which stay for 30 seconds.
+	Drafting struct{ Full }
 	// Nonced is Full with nonces, good for the chat's Window.
 	Nonced struct{ Full }
 )
@@ -29,6 +31,7 @@ var (
 		progressive.Prober
 	} = Full{}
 	_ progressive.NonceKeeper = Nonced{}
+	_ progressive.Drafter     = Drafting{}
 )
 
 // Post implements [progressive.Sink].
@@ -51,6 +54,14 @@ func (s Full) Typing(ctx context.Context) (time.Duration, error) { return s.typi
 func (s Full) Probe(ctx context.Context) error {
 	_, err := s.typing(ctx)
 	return err
+}
+
+// Drafts implements [progressive.Drafter].
+func (s Drafting) Drafts() bool { return true }
+
+// Draft implements [progressive.Drafter].
+func (s Drafting) Draft(ctx context.Context, p progressive.Part) (time.Duration, <-chan struct{}, error) {
+	return s.draft(ctx, p)
 }
 
 // NonceWindow implements [progressive.NonceKeeper].
