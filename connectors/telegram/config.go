@@ -39,6 +39,9 @@ type Config struct {
 	WebhookURL string `yaml:"webhook_url"`
 	// Show 👀 at a question while it is answered. That takes two more requests per answer.
 	Reactions bool `yaml:"reactions"`
+	// How an answer grows in a private chat. edits = in a message that is edited; drafts = as Telegram's own animated draft with a
+	// Stop button, which becomes a message, with one notification, when the answer is complete. Groups always have edits.
+	Streaming Streaming `yaml:"streaming" default:"edits"`
 	// Request rates. Exceeding Telegram's limits leads to pauses of up to hours.
 	Limits             Limits `yaml:"limits"`
 	connectors.Display `yaml:",inline"`
@@ -59,6 +62,18 @@ const (
 
 // Words returns the words of the configuration.
 func (Mode) Words() []string { return []string{string(ModePoll), string(ModeWebhook)} }
+
+// Streaming is the way that answers grow in private chats.
+type Streaming string
+
+// The possible values.
+const (
+	StreamEdits  Streaming = "edits"
+	StreamDrafts Streaming = "drafts"
+)
+
+// Words returns the words of the configuration.
+func (Streaming) Words() []string { return []string{string(StreamEdits), string(StreamDrafts)} }
 
 // Limits are the request rates that the connector keeps to. Telegram publishes no exact numbers.
 type Limits struct {

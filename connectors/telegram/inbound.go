@@ -21,6 +21,7 @@ type update struct {
 		ChannelPost *newerMessage `json:"channel_post"`
 		Edited      *newerMessage `json:"edited_message"`
 		Reactions   *reactions    `json:"message_reaction"`
+		Stopped     *stoppedDraft `json:"stopped_message_generation"`
 		Pressed     struct {
 			Message newerMessage `json:"message"`
 		} `json:"callback_query"`

@@ -168,6 +168,8 @@ func (u update) chat() int64 {
 		return u.CallbackQuery.Message.Chat.ID
 	case u.newer.Reactions != nil:
 		return u.newer.Reactions.Chat.ID
+	case u.newer.Stopped != nil:
+		return u.newer.Stopped.Chat.ID
 	}
 	return 0
 }

@@ -28,12 +28,13 @@ type sink struct {
 	to       address
 	alone    bool     // the message we would reply to is gone
 	whisper  *whisper // nil if everyone sees the answer
+	drafting bool     // growing text is shown as drafts
 	topic    deletedTopic
 	prose    *progressive.MarkdownMessages
 }
 
 func newSink(t *Telegram, to address) *sink {
-	return &sink{telegram: t, to: to, prose: t.config.Messages(display(to.Kind != private && to.Message != 0, to.Asker))}
+	return &sink{telegram: t, to: to, drafting: t.draftsIn(to), prose: t.config.Messages(display(to.Kind != private && to.Message != 0, to.Asker))}
 }
 
 var (
@@ -44,6 +45,7 @@ var (
 	_ progressive.Resender = (*sink)(nil)
 	_ progressive.Prober   = (*sink)(nil)
 	_ progressive.Guesser  = (*sink)(nil)
+	_ progressive.Drafter  = (*sink)(nil)
 )
 
 // The kinds of scopes.
@@ -106,6 +108,7 @@ func (s *sink) Post(ctx context.Context, p progressive.Part, _ string) (string, 
 		return "", err
 	}
 	s.topic.posted(id.message)
+	s.telegram.drafts.remove(s.place())
 	return id.id(), nil
 }
 
@@ -147,17 +150,22 @@ func (s *sink) send(ctx context.Context, chat int64, p progressive.Part) (posted
 // content returns a message's parameters. Link previews are disabled in every request, because an edit without the
 // option enables them again.
 func (s *sink) content(chat int64, p progressive.Part) tgbotapi.Params {
-	params := tgbotapi.Params{
-		"chat_id": strconv.FormatInt(chat, 10), "text": p.Plain, "link_preview_options": `{"is_disabled":true}`,
-	}
-	if p.Text != "" {
-		params["text"], params["parse_mode"] = p.Text, tgbotapi.ModeHTML
-	}
+	params := words(chat, p)
+	params["link_preview_options"] = `{"is_disabled":true}`
 	// Without a keyboard, an edit removes the buttons.
 	if p.Offer != nil && (p.Offer.Chosen == 0 || !s.telegram.older.Load()) {
 		params["reply_markup"] = keyboard(*p.Offer)
 	} else if p.Offer == nil {
 		params.AddNonEmpty("reply_markup", copyButton(p.Plain))
+	}
+	return params
+}
+
+// words returns the parameters with the text of a message or a draft.
+func words(chat int64, p progressive.Part) tgbotapi.Params {
+	params := tgbotapi.Params{"chat_id": strconv.FormatInt(chat, 10), "text": p.Plain}
+	if p.Text != "" {
+		params["text"], params["parse_mode"] = p.Text, tgbotapi.ModeHTML
 	}
 	return params
 }
@@ -225,10 +233,14 @@ func (s *sink) Probe(ctx context.Context) error {
 }
 
 // Typing implements [progressive.Typer]. Channels have no typing indicator, and that of a group is for everyone to see; 0
-// means that it need not be renewed.
+// means that it need not be renewed. Where there are drafts, the indicator is an empty one: Telegram shows it as "Thinking…",
+// with the Stop button.
 func (s *sink) Typing(ctx context.Context) (time.Duration, error) {
-	if s.to.Kind == channel || s.whisper != nil {
+	switch {
+	case s.to.Kind == channel || s.whisper != nil:
 		return 0, nil
+	case s.telegram.draftsIn(s.to):
+		return draftTime * 2 / 3, s.sendDraft(ctx, progressive.Part{})
 	}
 	if err := s.showTyping(ctx); err != nil {
 		return 0, err

@@ -34,14 +34,15 @@ import (
 )
 
 // Telegram is one bot. It implements [connectors.Connector], [connectors.Poster], [connectors.Fetcher] and
-// [connectors.Checker]. Nothing in it changes after New, except inside client, moves, hook and older, which are safe for
-// concurrent use; calls of Run must not overlap.
+// [connectors.Checker]. Nothing in it changes after New, except inside client, moves, drafts, hook and older, which are safe
+// for concurrent use; calls of Run must not overlap.
 type Telegram struct {
 	config  Config
 	client  *client
 	account account
 	wrong   error // invalid options
 	moves   *moves
+	drafts  drafts
 	hook    *webhook
 	older   atomic.Bool // the server refused a disabled button
 	log     *slog.Logger

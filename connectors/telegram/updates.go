@@ -71,7 +71,7 @@ type handler struct {
 
 // handlers returns the handlers of all requested kinds of updates.
 func (p *updates) handlers() []handler {
-	return []handler{
+	all := []handler{
 		{"message", func(ctx context.Context, u update) error { return p.message(ctx, u.Message, u.newer.Message) }},
 		{"channel_post", func(ctx context.Context, u update) error { return p.message(ctx, u.ChannelPost, u.newer.ChannelPost) }},
 		{"edited_message", p.edited},
@@ -80,6 +80,10 @@ func (p *updates) handlers() []handler {
 		{"chat_member", p.others},
 		{"callback_query", p.pressed},
 	}
+	if p.config.Streaming == StreamDrafts {
+		all = append(all, handler{"stopped_message_generation", p.stopped})
+	}
+	return all
 }
 
 // message delivers a message or a service message. A move of a group is stored before anything that is said under the
@@ -99,6 +103,7 @@ func (p *updates) message(ctx context.Context, m *tgbotapi.Message, newer *newer
 	if err := p.openTopic(ctx, m, newer); err != nil {
 		return err
 	}
+	p.drafts.remove(draftPlace{m.Chat.ID, topicOf(m, newer)})
 	for _, in := range p.self.served(m, p.moves.first) {
 		if err := p.hand(ctx, in, "a notice of", m.Chat.ID); err != nil {
 			return err

@@ -47,6 +47,8 @@ type (
 		Author EntityID
 		Roles  []string // like those of [Message]
 		Name   CommandName
+		// Question restricts a [Stop] to the answer to that message; empty: it ends all answers of the room.
+		Question MemoryID
 	}
 	// Edited contains a message after an edit, with the time of sending. If the message was remembered
 	// without an answer, or not received, and is now Addressed, it counts as a new one for a quarter of an hour.

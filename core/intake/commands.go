@@ -115,5 +115,8 @@ func (c *Commands) command(ctx context.Context, given chat.Command) error {
 	if in, err := c.Pairing.Invited(ctx, room, given.Author, given.Roles); err != nil || !in {
 		return err // strangers can't stop answers
 	}
+	if given.Question != "" {
+		return c.Stops.stopAnswer(ctx, given.Room, given.Question)
+	}
 	return c.Stops.Stop(ctx, given.Room, chat.EveryTurn)
 }

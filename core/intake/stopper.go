@@ -79,6 +79,18 @@ func (s *Stopper) StopOf(ctx context.Context, accounts ...chat.EntityID) error {
 	return err
 }
 
+// stopAnswer ends the answer to a message, on all replicas. It does nothing if that has ended, and fails with the error of the store or
+// the tracker.
+func (s *Stopper) stopAnswer(ctx context.Context, room chat.RoomID, question chat.MemoryID) error {
+	open, err := s.Store.OpenRuns(ctx, room)
+	for _, r := range open {
+		if r.Address.ReplyTo == question {
+			err = errors.Join(err, s.stopRun(ctx, r))
+		}
+	}
+	return err
+}
+
 // stopRun ends one turn, on all replicas. Later ones continue. It fails with the error of the store or the tracker.
 func (s *Stopper) stopRun(ctx context.Context, r chat.Run) error {
 	if r.Held || r.Epoch > 0 && !r.Parked { // also one whose process has crashed

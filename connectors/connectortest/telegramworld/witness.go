@@ -17,7 +17,7 @@ import (
 func method(op progressive.Op) string {
 	return map[progressive.Op]string{
 		progressive.Post: "sendMessage", progressive.Edit: "editMessageText", progressive.Delete: "deleteMessage",
-		progressive.Typing: "sendChatAction",
+		progressive.Typing: "sendChatAction", progressive.Draft: "sendMessageDraft",
 	}[op]
 }
 
@@ -125,7 +125,7 @@ func (w *Platform) Requests() (all []sim.Request) {
 }
 
 func charged(name string) bool {
-	for op := progressive.Post; op <= progressive.Typing; op++ {
+	for op := progressive.Post; op <= progressive.Draft; op++ {
 		if method(op) == name {
 			return true
 		}

@@ -14,6 +14,7 @@ type chat struct {
 	order    []*message
 	topics   map[int]*topic
 	actions  []Action
+	drafts   []*Draft
 	budget   bucket
 	out      string // why the bot can't write, empty if it can
 	mute     bool   // the bot may not post in this channel

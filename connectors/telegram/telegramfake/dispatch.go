@@ -43,6 +43,10 @@ func (s *Server) table() map[string]method {
 		"drop_pending_updates": isBool, "secret_token": isString,
 	}
 	action := map[string]kind{"chat_id": isChat, "message_thread_id": isInt, "action": isString}
+	draft := map[string]kind{
+		"chat_id": isChat, "message_thread_id": isInt, "draft_id": isInt, "text": isString, "parse_mode": isString,
+		"entities": isArray, "can_stop": isBool, "keep_on_stop": isBool,
+	}
 	answer := map[string]kind{
 		"callback_query_id": isString, "text": isString, "show_alert": isBool, "url": isString, "cache_time": isInt,
 	}
@@ -79,6 +83,7 @@ func (s *Server) table() map[string]method {
 		"deleteMessage":         {params: remove, charged: true, run: s.deleteMessage},
 		"createForumTopic":      {params: map[string]kind{"chat_id": isChat, "name": isString}, charged: true, run: s.createTopic},
 		"editForumTopic":        {params: map[string]kind{"chat_id": isChat, "message_thread_id": isInt, "name": isString}, charged: true, run: s.editTopic},
+		"sendMessageDraft":      {params: draft, charged: true, run: s.sendMessageDraft},
 		"sendChatAction":        {params: action, charged: true, run: s.sendChatAction},
 		"setMessageReaction":    {params: map[string]kind{"chat_id": isChat, "message_id": isInt, "reaction": isArray, "is_big": isBool}, charged: true, run: s.setMessageReaction},
 

@@ -65,6 +65,7 @@ func (s *Server) Say(c Chat, from User, text string, opts ...SayOption) Message 
 	if target := ch.messages[o.replyTo]; target != nil {
 		m.replyIn(target)
 	}
+	ch.removeDrafts(m)
 	if !o.undelivered {
 		s.tell(m)
 	}

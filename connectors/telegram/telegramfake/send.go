@@ -56,6 +56,7 @@ func (s *Server) send(c *call, v Version) (any, error) {
 	if v.Upload != nil {
 		m.media = s.keep(v.Upload)
 	}
+	c.chat.removeDrafts(m)
 	c.log.Message = m.id
 	return m.wire(false), nil
 }
