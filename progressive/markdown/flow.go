@@ -30,7 +30,7 @@ type atom struct {
 	lines         int     // newlines before it
 	cut           quality // of the place before it
 	blank         bool
-	loose         bool // of the last rows of a table: more of them may change it
+	loose         bool // of the last rows of a table, or of a short quote: more of them may change it
 	preview       bool // it is shown for now, where there is room
 	cost          cost
 }
@@ -251,8 +251,7 @@ func (f *flow) quote(q Quote) {
 	f.inside(f.d.QuotePrefix, f.d.QuoteReads, true, func() { f.pieces(apart(q.Blocks)) })
 }
 
-// A quote is long if it has more than longQuote units, or longQuoteLines lines: about a third of the height of a phone. A part ends
-// before a shorter quote rather than in it, so no finished part changes when a quote becomes long.
+// A quote is long if it has more than longQuote units, or longQuoteLines lines: about a third of the height of a phone.
 const (
 	longQuote      = 500
 	longQuoteLines = 10
@@ -265,6 +264,7 @@ func (f *flow) lengthen(from int) {
 		units, lines = units+a.cost.read, lines+a.lines
 	}
 	if units <= longQuote && lines < longQuoteLines {
+		f.loosen(from) // more text may make it long
 		return
 	}
 	for n := f.atoms[from].frame; n != nil; n = n.parent {

@@ -257,7 +257,7 @@ func (r *layout) tail(atoms []atom, pieces []Piece) []atom {
 	return atoms
 }
 
-// settled is atoms without the rows at the end of a table that may still be shown in another way.
+// settled is atoms without the rows at the end of a table, or the quote, that may still be shown in another way.
 func settled(atoms []atom) []atom {
 	n := len(atoms)
 	for n > 0 && atoms[n-1].loose {

@@ -183,7 +183,7 @@ func total(widths []int) int {
 	return n
 }
 
-// loosen marks the atoms from on as ones that further rows may change.
+// loosen marks the atoms from on as ones that more text of their block may change.
 func (f *flow) loosen(from int) {
 	for i := from; i < len(f.atoms); i++ {
 		f.atoms[i].loose = true
