@@ -29,7 +29,7 @@ func (m *Message) request(ctx context.Context, s step, leave func(error), note f
 		return m.probe(ctx, leave)
 	}
 	if s.op == Draft {
-		return m.draft(ctx, s, leave)
+		return m.drafts.request(ctx, m, s, leave)
 	}
 	if s.guess != "" {
 		ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), requestTimeout, errSilent)
@@ -167,7 +167,7 @@ func (m *Message) succeeded() {
 	m.failures, m.retryAt = 0, time.Time{}
 	m.outage.end()
 	m.recovery.worked()
-	if _, more := m.plan(m.parts[:min(len(m.parts), len(m.wanted))], m.wanted, m.viewedAt); !more {
+	if _, more := m.drafts.plan(m.parts[:min(len(m.parts), len(m.wanted))], m.wanted, m.viewedAt, m.resend != nil); !more {
 		m.unshownSince = m.viewedAt
 	}
 }

@@ -20,13 +20,14 @@ type Drafter interface {
 // ErrNoDraft means that the conversation has no drafts after all.
 var ErrNoDraft = errors.New("the platform shows no drafts here")
 
-// draftTries is the number of failures in a row after which growing text is shown in messages instead.
+// draftTries is the number of failures in a row that ends drafts: growing text is shown in messages then.
 const draftTries = 3
 
 // drafts shows the last part of a growing answer as a draft. Parts that are complete become messages, and so does the last one as soon
 // as something that a draft can't show belongs to it or below it: options, or files.
 type drafts struct {
 	sink     Drafter // nil if there are no drafts
+	allowed  bool    // by the view that is being shown: the answer grows, and nothing is below its last part
 	failures int     // in a row
 	renewAt  time.Time
 	removed  <-chan struct{}
@@ -58,45 +59,48 @@ func (d *drafts) due(now time.Time) bool {
 	}
 }
 
-// plan returns the next request that brings the messages closer to want.
-func (m *Message) plan(have []partState, want []Part, now time.Time) (s step, ok bool) {
-	s, ok = plan(have, want, now, m.resend != nil)
-	if ok && m.draftable && s.index == len(want)-1 {
-		s, ok = m.drafts.step(s, *m.partAt(s.index), now)
+// plan is [plan] with a draft in place of the creation of the last part.
+func (d *drafts) plan(have []partState, want []Part, now time.Time, resend bool) (s step, ok bool) {
+	s, ok = plan(have, want, now, resend)
+	if !ok || !d.allowed || s.index != len(want)-1 {
+		return s, ok
 	}
-	return s, ok
+	var last partState
+	if s.index < len(have) {
+		last = have[s.index]
+	}
+	return d.step(s, last, now)
 }
 
-// draftShown reports whether the last part is shown as a draft, and is up to date.
-func (m *Message) draftShown() bool {
-	last := len(m.parts) - 1
-	return m.upToDate && m.drafts.sink != nil && last >= 0 && m.parts[last].state == drafted
+// shown reports whether the last of parts is shown as a draft.
+func (d *drafts) shown(parts []partState) bool {
+	return d.sink != nil && len(parts) > 0 && parts[len(parts)-1].state == drafted
 }
 
-// draft makes the request of a draft. If its outcome is unknown, it counts as shown, so the same text is not sent again at once.
-func (m *Message) draft(ctx context.Context, s step, leave func(error)) error {
+// request makes the request of a draft for m. If its outcome is unknown, it counts as shown, so the same text is not sent again at once.
+func (d *drafts) request(ctx context.Context, m *Message, s step, leave func(error)) error {
 	h := m.partAt(s.index)
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), requestTimeout, errSilent)
 	defer cancel()
-	stays, removed, err := m.drafts.sink.Draft(ctx, s.part)
+	stays, removed, err := d.sink.Draft(ctx, s.part)
 	err = markAmbiguous(ctx, err)
 	leave(m.withBudgetHint(err))
 	if err == nil || errors.Is(err, ErrAmbiguous) {
 		h.state, h.sent = drafted, s.part
-		m.drafts.removed, m.drafts.renewAt = removed, time.Now().Add(stays*2/3)
+		d.removed, d.renewAt = removed, time.Now().Add(stays*2/3)
 	}
 	switch {
 	case err == nil:
-		m.drafts.failures = 0
+		d.failures = 0
 		m.succeeded()
 		return nil
 	case errors.Is(err, ErrForbidden), errors.Is(err, ErrUnparsable), errors.As(err, new(RetryAfter)):
 		return m.failed(s, err)
 	}
-	if m.drafts.failures++; m.drafts.failures < draftTries && !errors.Is(err, ErrNoDraft) {
+	if d.failures++; d.failures < draftTries && !errors.Is(err, ErrNoDraft) {
 		return m.failed(s, err)
 	}
 	m.log.Warn("drafts can't be shown; the answer grows in messages", "err", err)
-	m.drafts.sink = nil
+	d.sink = nil
 	return nil
 }

@@ -72,7 +72,6 @@ type Message struct {
 	outage       outage
 	adoption     adoption
 	drafts       drafts
-	draftable    bool // the last part of that view can be a draft
 }
 
 // Option configures a [Message].
@@ -225,10 +224,10 @@ func (m *Message) next(v answer.View) (s step, ok bool) {
 	if !m.ended || m.deleter == nil { // surplus messages stay: more text may come, or they can't be deleted
 		have = have[:min(len(have), len(want))]
 	}
-	m.draftable = !m.ended && len(files) == 0
+	m.drafts.allowed = !m.ended && len(files) == 0
 	early := !m.ended && (len(files) == 0 && !m.worthPosting(want, now) || m.shrinks(v, want))
 	if !early {
-		s, ok = m.plan(have, want, now)
+		s, ok = m.drafts.plan(have, want, now, m.resend != nil)
 	}
 	if ok {
 		s = m.adoption.step(s)
@@ -330,22 +329,26 @@ func (m *Message) length() (n int) {
 // wait returns when the answer has changed since v, or when next should be asked again: a pause after a failure is over, or
 // the text is old enough for a first message.
 func (m *Message) wait(ctx context.Context, a *answer.Answer, v answer.View) error {
-	until := m.retryAt
-	if !m.paused() {
-		if until = m.dueAt(); until.IsZero() {
-			err := a.Wait(ctx, v.At)
-			m.unshownSince = time.Now() // everything older is shown
-			return err
-		}
+	until, draft := m.retryAt, !m.paused() && m.upToDate && m.drafts.shown(m.parts)
+	switch {
+	case m.paused():
+	case draft:
+		until = m.drafts.renewAt
+		defer func() { m.unshownSince = time.Now() }()
+	case len(m.parts) > 0 || m.firstVisible.IsZero():
+		err := a.Wait(ctx, v.At)
+		m.unshownSince = time.Now() // everything older is shown
+		return err
+	default:
+		until = m.firstVisible.Add(firstWait)
 	}
 	due, cancel := context.WithDeadlineCause(ctx, until, errDue)
 	defer cancel()
 	due, end := untilClosed(due, m.recovery.ended, errRecovered)
 	defer end()
-	if !m.paused() && m.draftShown() {
+	if draft {
 		due, end = untilClosed(due, m.drafts.removed, errDue)
 		defer end()
-		defer func() { m.unshownSince = time.Now() }()
 	}
 	var err error
 	if v.Outcome.Done() {
@@ -364,17 +367,6 @@ func (m *Message) wait(ctx context.Context, a *answer.Answer, v answer.View) err
 		return nil
 	}
 	return err
-}
-
-// dueAt returns when something has to be requested although the answer does not change: zero if nothing.
-func (m *Message) dueAt() (t time.Time) {
-	switch {
-	case len(m.parts) == 0 && !m.firstVisible.IsZero():
-		return m.firstVisible.Add(firstWait)
-	case m.draftShown():
-		return m.drafts.renewAt
-	}
-	return time.Time{}
 }
 
 var (

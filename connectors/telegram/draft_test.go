@@ -49,7 +49,7 @@ func TestFortyChatsStreamAtOnce(t *testing.T) {
 				show := func(c telegramfake.Chat) {
 					s := newSink(r.bot, address{Chat: c.ID, Message: 1, Kind: c.Type})
 					all.Go(func() {
-						if want, got := r.grow(s, gate, fmt.Sprint(c.ID), 300), r.answers(c); len(got) != 1 || got[0] != want {
+						if want, got := r.grow(s, gate, fmt.Sprint(c.ID), 100), r.answers(c); len(got) != 1 || got[0] != want {
 							t.Errorf("%d shows %q", c.ID, got)
 						}
 					})
@@ -68,7 +68,7 @@ func TestFortyChatsStreamAtOnce(t *testing.T) {
 						calls[q.Method]++
 					}
 				}
-				t.Logf("30 private answers of 30 s: %v", calls)
+				t.Logf("30 private answers of 10 s: %v", calls)
 				if (calls["sendMessageDraft"] > 0) != (mode == StreamDrafts) || (calls["editMessageText"] > 0) != (mode == StreamEdits) {
 					t.Errorf("requests: %v", calls)
 				}

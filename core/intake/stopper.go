@@ -84,7 +84,7 @@ func (s *Stopper) StopOf(ctx context.Context, accounts ...chat.EntityID) error {
 func (s *Stopper) stopAnswer(ctx context.Context, room chat.RoomID, question chat.MemoryID) error {
 	open, err := s.Store.OpenRuns(ctx, room)
 	for _, r := range open {
-		if r.Address.ReplyTo == question {
+		if r.Address.ReplyTo == question || slices.Contains(r.Inputs, question) {
 			err = errors.Join(err, s.stopRun(ctx, r))
 		}
 	}
