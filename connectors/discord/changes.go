@@ -94,7 +94,7 @@ func (q *intake) edited(raw []byte) error {
 		return nil
 	}
 	m, err := parseMessage(raw)
-	if err != nil || !m.concerns(q.me) || m.content() == "" && len(m.files()) == 0 {
+	if err != nil || m.Type == pinMessage || !m.concerns(q.me) || m.content() == "" && len(m.files()) == 0 {
 		return err
 	}
 	q.noteLater(m.Channel, m.ID, "an edit", func(ctx context.Context) chat.Inbound {

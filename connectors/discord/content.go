@@ -82,6 +82,9 @@ func (m message) contentWith(embeds bool) string {
 // words returns the text of a message, and its other parts that are not files as text.
 func (m message) words(embeds bool) string {
 	all := []string{strings.TrimSpace(m.Content)}
+	if m.Type == pinMessage {
+		all[0] = "*Pinned a message*"
+	}
 	if m.Poll != nil {
 		var options []string
 		for _, a := range m.Poll.Answers {
@@ -129,7 +132,10 @@ func (m message) length() time.Duration {
 	return time.Duration(min(max(0, m.Attachments[0].Seconds), 24*3600) * float64(time.Second))
 }
 
-var mention = regexp.MustCompile(`<@([!&]?)([0-9]+)>`)
+var (
+	mention     = regexp.MustCompile(`<@([!&]?)([0-9]+)>`)
+	customEmoji = regexp.MustCompile(`<a?(:\w+:)[0-9]+>`)
+)
 
 // text returns the content as users read it, with names in place of mention codes. A mention of the bot at the
 // beginning is removed, unless there is nothing else: "@Bot" alone is a call for attention. A mention without a known
@@ -161,13 +167,13 @@ func (m message) means(kind, id, me string) bool {
 	return id == me
 }
 
-// named returns text with the names of the accounts and roles that m mentions in place of their codes.
+// named returns text with the names of the accounts and roles that m mentions, and of custom emoji, in place of their codes.
 func (m message) named(text string) string {
 	names := map[string]string{"&" + m.ownRole.ID: m.ownRole.Name}
 	for _, u := range m.Mentions {
 		names[u.ID] = u.shown(u.Member)
 	}
-	return mention.ReplaceAllStringFunc(text, func(code string) string {
+	return mention.ReplaceAllStringFunc(customEmoji.ReplaceAllString(text, "$1"), func(code string) string {
 		found := mention.FindStringSubmatch(code)
 		if name := names[strings.TrimPrefix(found[1], "!")+found[2]]; name != "" {
 			return "@" + name

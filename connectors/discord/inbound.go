@@ -22,6 +22,7 @@ func memoryID(ch, msg string) chat.MemoryID { return chat.MemoryID(Name + "/" + 
 // Discord's numbers for types of messages and channels.
 const (
 	plainMessage = 0
+	pinMessage   = 6 // refers to a pinned message
 	replyMessage = 19
 
 	voiceChannel  = 2
@@ -146,7 +147,7 @@ func parseMessage(raw []byte) (message, error) {
 // concerns reports whether m is for the gateway. It is not if it is our own, a system message, or empty, as others'
 // messages are without the Message Content intent. In a direct chat even an empty one is answered.
 func (m message) concerns(me string) bool {
-	return m.Author.ID != me && (m.Type == plainMessage || m.Type == replyMessage) &&
+	return m.Author.ID != me && (m.Type == plainMessage || m.Type == replyMessage || m.Type == pinMessage) &&
 		(m.Guild == "" && !m.automatic() || m.content() != "" || len(m.files()) > 0)
 }
 
@@ -205,6 +206,7 @@ func (m message) inbound(me string, p place) chat.Message {
 		Roles:     m.Member.roles(),
 		Addressed: addressed,
 		Bot:       m.automatic(),
+		Remark:    m.Type == pinMessage,
 	}
 	// A malformed time was left out. The id contains it too.
 	if in.At.IsZero() {
@@ -212,7 +214,9 @@ func (m message) inbound(me string, p place) chat.Message {
 	}
 	if r := m.Reference; r != nil && r.Type == replyReference && r.Message != "" {
 		in.InReplyTo = memoryID(r.Channel, r.Message)
-		m.Referenced.quoteIn(&in.Memory, me)
+		if m.Referenced.quoteIn(&in.Memory, me); in.Remark && m.Referenced == nil {
+			in.Quoted.What = "a message" // Discord names it, without its content
+		}
 	}
 	in.Address = chat.Address{Connector: Name, Room: room.ID, ReplyTo: in.ID, ConnectorData: to.encode(), Ephemeral: m.Guild != ""}
 	return in

@@ -48,6 +48,8 @@ var cases = []struct {
 	{"own", place{kind: chat.Group}, `{"author":{"id":"900000000000000001","username":"parley","bot":true}}`},
 	{"joined", place{kind: chat.Group}, `{"type":7,"content":""}`},
 	{"pinned", place{kind: chat.Group}, `{"type":6,"content":"pinned a message"}`},
+	{"pinned a message", place{kind: chat.Group}, `{"type":6,"content":"","message_reference":{"type":0,"channel_id":"20","message_id":"29"}}`},
+	{"custom emoji", place{kind: chat.Group}, `{"content":"well <:party_parrot:123> <a:dance:456> done"}`},
 	{"file alone", place{kind: chat.Direct}, `{"guild_id":null,"content":"","attachments":[{"id":"77","filename":"a b.png","content_type":"image/png","size":1024,"description":"a tree","url":"https://cdn.example/77?ex=1&is=2&hm=3","proxy_url":"https://media.example/77?hm=3"}]}`},
 	{"files with text", place{kind: chat.Direct}, `{"guild_id":null,"attachments":[{"id":"78","filename":"x","size":3},{"id":"79","filename":"y.pdf","content_type":"application/pdf","size":4}]}`},
 	{"voice message", place{kind: chat.Direct}, `{"guild_id":null,"content":"","flags":8192,"attachments":[{"id":"80","filename":"voice-message.ogg","content_type":"audio/ogg","size":5,"duration_secs":2.5,"waveform":"AAAA"}]}`},

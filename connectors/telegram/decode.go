@@ -14,11 +14,14 @@ func parseUpdate(raw json.RawMessage) (u update, odd, err error) {
 		return u, nil, fmt.Errorf("decode the update: %w", err)
 	}
 	odd = errors.Join(json.Unmarshal(raw, &u.Update), json.Unmarshal(raw, &u.newer))
-	if m := u.Message; m != nil && u.newer.Message != nil && m.Chat != nil && m.Chat.Type == private && m.Text == "" {
+	if m := u.Message; m != nil && u.newer.Message != nil && m.Chat != nil && m.Text == "" {
 		var has struct {
 			Fields map[string]json.RawMessage `json:"message"`
 		}
-		u.newer.Message.unknown = json.Unmarshal(raw, &has) == nil && !notice(has.Fields)
+		err, n := json.Unmarshal(raw, &has), u.newer.Message
+		told := false
+		n.notice, n.noticed, told = notice(has.Fields)
+		n.unknown = err == nil && !told && m.Chat.Type == private
 	}
 	return u, odd, nil
 }

@@ -44,6 +44,8 @@ type newerMessage struct {
 	} `json:"chat"`
 	// unknown reports whether the message is in a private chat and is no known service message. parseUpdate sets it.
 	unknown bool
+	// notice has the words of a service message, if it is one, and noticed the text that it is about. parseUpdate sets them.
+	notice, noticed string
 }
 
 // self holds what reading messages requires of the bot's own account. username is empty until the poller has looked it
@@ -67,7 +69,7 @@ func (s self) inbound(m *tgbotapi.Message, newer *newerMessage, first func(int64
 	text, entities := said(m)
 	files := filesOf(m)
 	if text == "" && len(files) == 0 {
-		text = cmp.Or(newer.inWords(), newer.unread())
+		text = cmp.Or(newer.inWords(), newer.notices(m), newer.unread())
 	}
 	if m.Chat == nil || text == "" && len(files) == 0 || newer.BusinessConnection != "" || newer.GuestQuery != "" {
 		return nil
@@ -82,7 +84,7 @@ func (s self) inbound(m *tgbotapi.Message, newer *newerMessage, first func(int64
 			ID: s.memory(m.Chat.ID, m.MessageID), Room: s.room(first(m.Chat.ID), topic), Author: author, Name: name,
 			Text: newer.Origin.words(author, viaBot(m, s.asked(text, entities))), At: written(m), Files: files,
 		},
-		Bot: s.fromBot(m, newer), Locale: locale(m),
+		Bot: s.fromBot(m, newer), Locale: locale(m), Remark: newer.notice != "",
 		// Telegram sends an album as one message per picture, and splits long texts. The turn policy joins them.
 		Group: m.MediaGroupID, MayContinue: utf8.RuneCountInString(m.Text) >= splitFrom,
 	}
@@ -90,6 +92,9 @@ func (s self) inbound(m *tgbotapi.Message, newer *newerMessage, first func(int64
 		in.InReplyTo = s.memory(m.Chat.ID, r.MessageID)
 	}
 	s.quote(&in.Memory, m, &newer.newerReply, topic)
+	if pinned := m.PinnedMessage; pinned != nil {
+		in.InReplyTo, in.Quoted = s.memory(m.Chat.ID, pinned.MessageID), chat.Quoted{Text: newer.noticed, What: "a message"}
+	}
 	in.Place, in.WorldName = s.place(m.Chat, topic, newer.Chat.Forum, first), m.Chat.Title
 	in.Addressed = s.addressed(m, topic)
 	in.Address = chat.Address{

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
@@ -91,6 +90,17 @@ type gift struct {
 	Text string `json:"text"`
 }
 
+// notices returns the words of a service message, or "".
+func (n *newerMessage) notices(m *tgbotapi.Message) string {
+	switch {
+	case n.notice == "":
+		return ""
+	case n.noticed == "" || m.PinnedMessage != nil: // words of another author, which are quoted
+		return "*" + n.notice + "*"
+	}
+	return text.Passed(n.notice, n.noticed)
+}
+
 // unread stands for a message of a kind that is not known here; "" for a known one, and in groups.
 func (n *newerMessage) unread() string {
 	if n.unknown {
@@ -99,23 +109,91 @@ func (n *newerMessage) unread() string {
 	return ""
 }
 
-// notices are the fields that make a message a service message: it tells of something that a user did, and says nothing to the bot.
-var notices = []string{ // never changed
-	"new_chat_members", "left_chat_member", "chat_owner_left", "chat_owner_changed", "new_chat_title", "new_chat_photo",
-	"delete_chat_photo", "group_chat_created", "supergroup_chat_created", "channel_chat_created", "message_auto_delete_timer_changed",
-	"migrate_to_chat_id", "migrate_from_chat_id", "pinned_message", "successful_payment", "refunded_payment", "connected_website",
-	"write_access_allowed", "passport_data", "proximity_alert_triggered", "boost_added", "chat_background_set",
-	"checklist_tasks_done", "checklist_tasks_added", "direct_message_price_changed", "paid_message_price_changed",
-	"forum_topic_created", "forum_topic_edited", "forum_topic_closed", "forum_topic_reopened", "general_forum_topic_hidden",
-	"general_forum_topic_unhidden", "giveaway_created", "giveaway_completed", "managed_bot_created", "poll_option_added",
-	"poll_option_deleted", "suggested_post_approved", "suggested_post_approval_failed", "suggested_post_declined",
-	"suggested_post_paid", "suggested_post_refunded", "video_chat_scheduled", "video_chat_started", "video_chat_ended",
-	"video_chat_participants_invited", "community_chat_added", "community_chat_joined", "community_chat_removed",
+// notices are the fields that make a message a service message: it tells of something that a user did, and says nothing to the bot. They
+// are remembered with these words; those without words
+// concern the program or the platform alone, or are told otherwise, such as members.
+var notices = []struct{ field, words string }{ // never changed
+	{"new_chat_members", ""},
+	{"left_chat_member", ""},
+	{"chat_owner_left", "The chat's owner left"},
+	{"chat_owner_changed", "The chat has a new owner"},
+	{"new_chat_title", "Renamed the chat"},
+	{"new_chat_photo", "Changed the chat's picture"},
+	{"delete_chat_photo", "Removed the chat's picture"},
+	{"group_chat_created", "Created the group"},
+	{"supergroup_chat_created", ""},
+	{"channel_chat_created", ""},
+	{"message_auto_delete_timer_changed", "Changed when messages are deleted"},
+	{"migrate_to_chat_id", ""},
+	{"migrate_from_chat_id", ""},
+	{"pinned_message", "Pinned a message"},
+	{"successful_payment", "Paid"},
+	{"refunded_payment", "Got a payment back"},
+	{"connected_website", "Logged in to a website"},
+	{"write_access_allowed", ""},
+	{"passport_data", ""},
+	{"proximity_alert_triggered", "Came near another user"},
+	{"boost_added", "Boosted the chat"},
+	{"chat_background_set", "Changed the chat's background"},
+	{"checklist_tasks_done", "Marked tasks of a checklist"},
+	{"checklist_tasks_added", "Added tasks to a checklist"},
+	{"direct_message_price_changed", ""},
+	{"paid_message_price_changed", ""},
+	{"forum_topic_created", ""},
+	{"forum_topic_edited", "Renamed the topic"},
+	{"forum_topic_closed", "Closed the topic"},
+	{"forum_topic_reopened", "Reopened the topic"},
+	{"general_forum_topic_hidden", ""},
+	{"general_forum_topic_unhidden", ""},
+	{"giveaway_created", "Started a giveaway"},
+	{"giveaway_completed", "Ended a giveaway"},
+	{"managed_bot_created", ""},
+	{"poll_option_added", "Added an option to a poll"},
+	{"poll_option_deleted", "Removed an option of a poll"},
+	{"suggested_post_approved", ""},
+	{"suggested_post_approval_failed", ""},
+	{"suggested_post_declined", ""},
+	{"suggested_post_paid", ""},
+	{"suggested_post_refunded", ""},
+	{"video_chat_scheduled", "Scheduled a video chat"},
+	{"video_chat_started", "Started a video chat"},
+	{"video_chat_ended", "Ended the video chat"},
+	{"video_chat_participants_invited", "Invited to the video chat"},
+	{"community_chat_added", ""},
+	{"community_chat_joined", ""},
+	{"community_chat_removed", ""},
 }
 
-// notice reports whether one of the fields of a message is such a field.
-func notice(fields map[string]json.RawMessage) bool {
-	return slices.ContainsFunc(notices, func(name string) bool { return len(fields[name]) > 0 })
+// notice returns the words for the first of the fields of a message that is such a field, and the name or text in it. ok is false if none is.
+func notice(fields map[string]json.RawMessage) (words, about string, ok bool) {
+	for _, n := range notices {
+		if raw := fields[n.field]; len(raw) > 0 {
+			return n.words, aboutNotice(raw), true
+		}
+	}
+	return "", "", false
+}
+
+// aboutNotice returns the text in the value of a service message: a string, or the names or texts of one object or of several.
+func aboutNotice(raw json.RawMessage) string {
+	var s string
+	var several []json.RawMessage
+	var one struct {
+		Text, Caption, Name, Title string
+		First                      string `json:"first_name"`
+	}
+	if json.Unmarshal(raw, &several) == nil {
+		var all []string
+		for _, r := range several {
+			all = append(all, aboutNotice(r))
+		}
+		return strings.Join(all, ", ")
+	}
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	_ = json.Unmarshal(raw, &one) // a malformed field is left out
+	return cmp.Or(one.Text, one.Caption, one.Name, one.Title, one.First)
 }
 
 // origin tells who said a forwarded message first (MessageOrigin, Bot API 7.0): a user, a user who hides their account,

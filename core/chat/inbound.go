@@ -35,6 +35,9 @@ type (
 		// Bot reports whether the author is a bot. Its messages are remembered; [access.BotAccess] decides whether they
 		// are answered.
 		Bot bool
+		// Remark reports whether the message only tells of something that its author did, such as pinning a message. It is
+		// remembered and never answered.
+		Remark bool
 		// Locale is the language of the author's client, as a tag such as "de-DE", if the platform reports it.
 		Locale string
 		// PlaceLocale is the language of the place, such as a server, if the platform reports it. It counts for authors

@@ -76,7 +76,7 @@ func (ad *Admission) shouldAnswer(ctx context.Context, m chat.Message, in admiss
 // unfollowed silence.
 func (ad *Admission) decide(m chat.Message, a chat.Attention) access.Decision {
 	switch {
-	case a == chat.Muted:
+	case a == chat.Muted, m.Remark:
 		return access.No
 	case m.Place.Kind.Private(), ad.Policy.IsAlways(m), m.Addressed:
 		return access.Yes
