@@ -40,12 +40,14 @@ func newDrafts(s Sink) (d drafts) {
 	return d
 }
 
-// step returns the draft in place of the creation of the last part. ok is false if the draft is up to date.
+// step returns the draft in place of the creation of the last part. ok is false if the draft is up to date. The button of a command is left
+// out: a draft has a Stop button of its own.
 func (d *drafts) step(s step, last partState, now time.Time) (_ step, ok bool) {
-	if d.sink == nil || s.op != Post || s.part.Offer != nil || last.state != absent && last.state != drafted {
+	part := s.part.withoutCommand()
+	if d.sink == nil || s.op != Post || part.Offer != nil || last.state != absent && last.state != drafted {
 		return s, true
 	}
-	s.op = Draft
+	s.op, s.part = Draft, part
 	return s, last.state != drafted || !last.sent.sameContent(s.part) || d.due(now)
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"github.com/rivo/uniseg"
 
-	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
 )
@@ -168,16 +167,21 @@ func hash(p Part) string {
 	return hex.EncodeToString(h.Sum(nil)[:12])
 }
 
-// readsLike reports whether p and o look the same, perhaps with different markup.
+// readsLike reports whether p and o look the same, perhaps with different markup. The buttons of commands don't count: they are no reason
+// for a new message.
 func (p Part) readsLike(o Part) bool {
-	for _, b := range []**answer.Choices{&p.Offer, &o.Offer} { // those of commands are no reason for a new message
-		if *b != nil {
-			if _, _, ok := chat.ButtonOf((*b).ID); ok {
-				*b = nil
-			}
+	p, o = p.withoutCommand(), o.withoutCommand()
+	return p.sameContent(o) || p.sameButtons(o) && p.Plain != "" && p.Plain == o.Plain
+}
+
+// withoutCommand returns p without the button of a command, see [chat.Button]. The options of a question stay.
+func (p Part) withoutCommand() Part {
+	if p.Offer != nil {
+		if _, _, ok := chat.ButtonOf(p.Offer.ID); ok {
+			p.Offer = nil
 		}
 	}
-	return p.sameContent(o) || p.sameButtons(o) && p.Plain != "" && p.Plain == o.Plain
+	return p
 }
 
 // sameContent reports whether a message with the content p needs no edit to have the content o.

@@ -15,11 +15,12 @@ import (
 	"parley/models/modelfake"
 )
 
-// withDrafts plays on Telegram with drafts. Unless fallback, no answer may grow in messages.
+// withDrafts plays on Telegram with drafts, and with buttons below answers. Unless fallback, no answer may grow in messages.
 func withDrafts(t *testing.T, fallback bool, play func(c *chatHarness, fake *telegramfake.Server, ada telegramfake.Chat)) {
 	t.Helper()
 	stream := func(cfg *config.Config) {
 		configtest.Section[telegram.Config](cfg.Connectors).Streaming = telegram.StreamDrafts
+		cfg.Turns.Buttons = true // the default
 	}
 	onPlatform(t, platforms()[0], stream, func(c *chatHarness) {
 		fake, ada := c.Platform.(*telegramworld.Platform).Fake, telegramworld.Chat(c.ada)
@@ -66,6 +67,9 @@ func TestTelegramDrafts(t *testing.T) {
 		all := fake.AllDrafts(ada)
 		if len(all) != 1 || all[0].Removed.IsZero() || all[0].Versions < 5 {
 			t.Errorf("the drafts were %+v; want one that became the message", all)
+		}
+		if got := c.Platform.(buttonPlatform).Buttons(c.ada); !slices.Equal(got, []string{"Retry"}) {
+			t.Errorf("the buttons below the answer are %q; want Retry", got)
 		}
 		c.model.Queue(slowScript(tale))
 		c.Mention(connectortest.Ada, c.group, "and here?")
@@ -154,6 +158,10 @@ func TestTelegramDraftsRefused(t *testing.T) {
 			for range 2 {
 				c.model.Queue(slowScript(tale))
 				c.Say(connectortest.Ada, c.ada, "Tell me a tale")
+				c.Pass(4 * time.Second)
+				if got := c.Platform.(buttonPlatform).Buttons(c.ada); len(got) == 0 || got[len(got)-1] != "Stop" {
+					t.Errorf("the buttons while the message grows are %q; want Stop", got)
+				}
 				c.waitShown(c.ada, "without losing one")
 				c.WaitIdle()
 			}
