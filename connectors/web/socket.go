@@ -55,6 +55,8 @@ type socket struct {
 	mu      sync.Mutex
 	pending map[string]context.CancelFunc // by the client's names of requests
 	work    sync.WaitGroup                // of the pending ones
+
+	reads []string // its conversations, the newest last: see [typists]
 }
 
 // connect begins a socket: GET /api/socket. The guard has checked the Origin already.
@@ -88,6 +90,7 @@ func (d socketAPI) connect(rw http.ResponseWriter, r *http.Request) {
 	s.ping.Stop()
 	s.mu.Unlock()
 	s.work.Wait()
+	d.web.typists.leave(s)
 	_ = conn.Close() // what is to be said was said
 }
 
@@ -158,6 +161,7 @@ func (a *socketCall) route() (method string, to *url.URL) {
 		to.Path += "/choices/stream"
 	case "stop":
 		to.Path += "/stop"
+	case "typing":
 	case "resume":
 		to.Path += "/stream"
 		to.RawQuery = url.Values{"after": {a.After}}.Encode()
@@ -195,10 +199,17 @@ func (s *socket) begin(in socketCall, body []byte) {
 			if failed := recover(); failed != nil && failed != http.ErrAbortHandler { //nolint:errorlint // a value of its own
 				s.web.opts.Log.Error("a request of a socket failed", "type", in.Type, "err", failed)
 			}
+			if out.status/100 == 2 {
+				s.web.typists.enter(s, in.Conversation)
+			}
 			s.leave(in.Request)
 			out.finish()
 			s.work.Done()
 		}()
+		if in.Type == "typing" {
+			s.typing(out, r, in.Conversation)
+			return
+		}
 		s.web.latest.Load().handler.ServeHTTP(out, r)
 	}()
 	<-out.begun
@@ -210,7 +221,7 @@ func (s *socket) enter(in socketCall, method string) (context.Context, *refusal)
 	defer s.mu.Unlock()
 	switch {
 	case method == "" || in.Conversation == "" || !isKey(in.Conversation):
-		return nil, refused(http.StatusBadRequest, "type is send, resume, choose, approve, stop or cancel, and conversation the id of one.")
+		return nil, refused(http.StatusBadRequest, "type is send, resume, choose, approve, stop, typing or cancel, and conversation the id of one.")
 	case in.Request == "" || !isKey(in.Request):
 		return nil, refused(http.StatusBadRequest, "request is a name of 1 to 128 bytes.")
 	case s.pending[in.Request] != nil:

@@ -28,12 +28,13 @@ type socketClient struct {
 
 // socketMessage is a message of the gateway.
 type socketMessage struct {
-	Request    string
-	Event      map[string]any
-	Cursor     string
-	Status     int
-	RetryAfter int
-	Body       map[string]any
+	Request      string
+	Conversation string
+	Event        map[string]any
+	Cursor       string
+	Status       int
+	RetryAfter   int
+	Body         map[string]any
 }
 
 // connect begins a socket, or returns the refusal.
@@ -388,6 +389,68 @@ func TestSilentSockets(t *testing.T) {
 		}
 		if why := stuck.closed(); strings.HasPrefix(why, "1000") {
 			t.Errorf("a client that does not read ends with %s", why)
+		}
+	})
+}
+
+// A client that is typing is a hint for the other sockets of its conversation: not for other conversations, not for its own socket, and
+// not for each key. A socket that takes nothing delays neither the others nor an answer.
+func TestTypingReachesOtherTabs(t *testing.T) {
+	serveOn(t, nil, accept, func(web *Web, n network) {
+		var tabs []*socketClient
+		for range 4 {
+			w, _ := connect(t, n, "")
+			defer w.Close()
+			tabs = append(tabs, w)
+		}
+		typist, second, elsewhere, stuck := tabs[0], tabs[1], tabs[2], tabs[3]
+		for w, conversation := range map[*socketClient]string{second: "c", elsewhere: "b", stuck: "c"} {
+			w.say(`{"request":"1","type":"send","conversation":%q,"text":"hi"}`, conversation)
+			w.until(event("status"))
+			w.say(`{"request":"1","type":"cancel"}`)
+			if got := w.status("1"); got != "200" {
+				t.Fatal(got)
+			}
+		}
+		typing := func(want string) {
+			t.Helper()
+			typist.say(`{"request":"t","type":"typing","conversation":"c"}`)
+			if m := typist.hear(); fmt.Sprint(m.Request, m.Status) != want {
+				t.Fatalf("typing is answered with %+v", m)
+			}
+			synctest.Wait()
+		}
+		heard := make(chan string, 100)
+		for name, w := range map[string]*socketClient{"second": second, "elsewhere": elsewhere} {
+			go func() {
+				for m := new(socketMessage); w.ReadJSON(m) == nil; m = new(socketMessage) {
+					heard <- fmt.Sprint(name, " ", m.Request, m.Conversation, m.Event)
+				}
+			}()
+		}
+		for range 20 { // keys
+			typing("t204")
+		}
+		time.Sleep(typingPause)
+		typing("t204")
+		for range 2 {
+			if got := <-heard; got != "second cmap[type:typing]" {
+				t.Errorf("the other tab gets %q", got)
+			}
+		}
+		if len(heard) > 0 {
+			t.Errorf("there are more hints: %s", <-heard)
+		}
+		typist.say(`{"request":"t","type":"typing","conversation":"unknown"}`)
+		if got := typist.status("t"); got != "404 NOT_FOUND" {
+			t.Errorf("typing elsewhere ends with %s", got)
+		}
+		for _, w := range tabs {
+			w.Close()
+		}
+		synctest.Wait()
+		if len(web.typists.by) > 0 {
+			t.Errorf("closed sockets still read %v", web.typists.by)
 		}
 	})
 }

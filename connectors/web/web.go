@@ -162,6 +162,7 @@ type kept struct {
 	keys      *identity.Ring
 	wrong     *limiter // tokens that are not valid
 	tickets   *tickets
+	typists   *typists
 	failures  *failures
 	building  *share             // conversations being read
 	replies   *share             // bytes of conversations being sent
@@ -208,6 +209,7 @@ func New(o Options) *Web {
 		keys:      &identity.Ring{Keys: identity.Keys{Store: o.Memo}},
 		wrong:     newLimiter(wrongTokens, time.Minute),
 		tickets:   &tickets{memo: o.Memo},
+		typists:   &typists{by: map[string]map[*socket]time.Time{}},
 		failures:  newFailures(o.Log),
 		building:  &share{all: maxBuilding, each: maxBuilding / 2},
 		replies:   &share{all: maxReplies, each: 2 * maxReply},

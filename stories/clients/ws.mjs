@@ -12,9 +12,10 @@ const [tea, red] = [await open(), await open()]
 async function connect(protocols) {
   const { ticket } = await json('/api/ticket', '', as)
   const ws = new WebSocket(gateway.replace('http', 'ws') + '/api/socket', protocols ?? ['parley', ticket.token])
-  const s = { ws, ticket: ticket.token, answers: {} }
+  const s = { ws, ticket: ticket.token, answers: {}, typing: [] }
   ws.on('message', data => {
     const m = JSON.parse(data)
+    if (m.event?.type === 'typing') return void s.typing.push(m)
     const a = (s.answers[m.request] ??= { text: '', states: [], frames: [] })
     a.cursor = m.cursor ?? a.cursor
     if (m.status) a.status = m.status, a.body = m.body
@@ -61,6 +62,14 @@ const texts = t.answers.rest.frames.filter(f => f.type === 'token')
 equal([texts, t.answers.rest.text], [[{ type: 'token', text: 'four.' }], 'One two three four.'], 'the rest')
 t.say({ request: 'none', type: 'resume', conversation: tea })
 await until('nothing runs', () => t.answers.none?.status === 204)
+
+// Typing in one tab is shown in the other, which reads the same conversation.
+const u = await connect()
+for (const conversation of [red, tea]) u.say({ request: conversation, type: 'typing', conversation })
+await until('accepted', () => u.answers[tea]?.status === 204)
+await until('the other tab', () => t.typing.length === 1)
+equal([t.typing, u.typing], [[{ conversation: tea, event: { type: 'typing' } }], []], 'typing')
+u.ws.close()
 
 // A file, a stop, and a refusal.
 const put = await fetch(`${gateway}/api/conversations/${red}/files?clientFileId=f1&name=a.txt`, { method: 'POST', headers: { ...as, 'Content-Type': 'text/plain' }, body: 'Tea is green.' })
