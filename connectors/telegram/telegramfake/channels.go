@@ -30,6 +30,7 @@ func (s *Server) administrator(ch *chat) map[string]any {
 	for _, right := range []string{
 		"can_be_edited", "is_anonymous", "can_delete_messages", "can_manage_video_chats", "can_restrict_members", "can_promote_members",
 		"can_change_info", "can_invite_users", "can_post_stories", "can_edit_stories", "can_delete_stories", "can_edit_messages",
+		"can_send_welcome_messages",
 	} {
 		out[right] = false
 	}

@@ -19,6 +19,8 @@ func (s *Server) getMe(*call) (any, error) {
 		HasMainWebApp     bool `json:"has_main_web_app"`
 		Topics            bool `json:"has_topics_enabled"`
 		UserTopics        bool `json:"allows_users_to_create_topics"`
+		CanManageBots     bool `json:"can_manage_bots"`
+		JoinRequests      bool `json:"supports_join_request_queries"`
 	}{User: s.bot, CanJoinGroups: true, CanReadAll: s.readAll, Topics: s.topics, UserTopics: s.topics}, nil
 }
 

@@ -59,7 +59,11 @@ var kinds = map[string]string{"sendPhoto": "photo", "sendAudio": "audio", "sendV
 
 // sendFile posts a file.
 func (s *Server) sendFile(c *call) (any, error) {
-	f, err := s.uploaded(c, kinds[c.name], c.name)
+	field := kinds[c.name]
+	if other, attached := strings.CutPrefix(c.params[field], attach); attached {
+		field = other
+	}
+	f, err := s.uploaded(c, field, c.name)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +97,7 @@ const attach = "attach://"
 func (c *call) unattached() map[string]string {
 	params := maps.Clone(c.params)
 	for field := range c.files {
-		if strings.Contains(c.params["media"], strconv.Quote(attach+field)) {
+		if strings.Contains(c.params["media"], strconv.Quote(attach+field)) || c.params[kinds[c.name]] == attach+field {
 			delete(params, field)
 		}
 	}
