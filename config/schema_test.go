@@ -21,6 +21,7 @@ import (
 const (
 	durationPattern  = `^[0-9.]+(ns|us|ms|s|m|h)([0-9.]+(ns|us|ms|s|m|h))*$|^0$`
 	prefixPattern    = `^[0-9A-Fa-f:.]+/[0-9]{1,3}$`
+	priceRef         = "#/$defs/price"
 	referencePattern = `\$\{` // anywhere: telegram:${env:ID} is fine
 )
 
@@ -42,7 +43,7 @@ func schemaOf(t reflect.Type) *jsonschema.Schema {
 	case quota.Rate, quota.USD:
 		return orReference(&jsonschema.Schema{Type: "number", Minimum: "0"})
 	case Price:
-		return priceSchema()
+		return &jsonschema.Schema{Ref: priceRef}
 	case netip.Prefix:
 		return orReference(&jsonschema.Schema{Type: "string", Pattern: prefixPattern})
 	case Account:
@@ -127,6 +128,7 @@ func generate(t *testing.T) *jsonschema.Schema {
 		}
 	}
 	schema.Title = "The configuration of Parley"
+	schema.Definitions = jsonschema.Definitions{"price": priceSchema()}
 	complete(schema, reflect.ValueOf(blank(catalog)))
 	return schema
 }
@@ -190,6 +192,7 @@ func readSchema(t *testing.T) *shape {
 	if err := s.UnmarshalJSON(data); err != nil {
 		t.Fatalf("the schema uses a keyword that the test does not check: %v", err)
 	}
+	s.resolve(s.Defs)
 	return s
 }
 

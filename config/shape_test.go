@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 )
 
 // shape checks values against the part of JSON Schema that schema.json uses. A
@@ -23,6 +24,8 @@ type shape struct {
 	Enum                       []any
 	Pattern                    string
 	Minimum                    *float64
+	Ref                        string
+	Defs                       map[string]*shape
 }
 
 func (s *shape) UnmarshalJSON(data []byte) error {
@@ -43,6 +46,8 @@ func (s *shape) UnmarshalJSON(data []byte) error {
 		Enum                 []any             `json:"enum"`
 		Pattern              string            `json:"pattern"`
 		Minimum              *float64          `json:"minimum"`
+		Ref                  string            `json:"$ref"`
+		Defs                 map[string]*shape `json:"$defs"`
 	}
 	var k keywords
 	decoder := json.NewDecoder(bytes.NewReader(data))
@@ -51,8 +56,28 @@ func (s *shape) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	*s = shape{Type: k.Type, Properties: k.Properties, AdditionalProperties: k.AdditionalProperties,
-		Items: k.Items, AnyOf: k.AnyOf, Enum: k.Enum, Pattern: k.Pattern, Minimum: k.Minimum}
+		Items: k.Items, AnyOf: k.AnyOf, Enum: k.Enum, Pattern: k.Pattern, Minimum: k.Minimum, Ref: k.Ref, Defs: k.Defs}
 	return nil
+}
+
+// resolve replaces references to defs by the definitions. An unknown one is false.
+func (s *shape) resolve(defs map[string]*shape) {
+	if s.Ref != "" {
+		def := defs[strings.TrimPrefix(s.Ref, "#/$defs/")]
+		if def == nil {
+			def = &shape{nothing: true}
+		}
+		*s = *def
+	}
+	for _, p := range s.Properties {
+		p.resolve(defs)
+	}
+	if s.Items != nil {
+		s.Items.resolve(defs)
+	}
+	for _, one := range s.AnyOf {
+		one.resolve(defs)
+	}
 }
 
 // check returns what is wrong with value, which yaml.Unmarshal made.
