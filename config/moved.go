@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 )
@@ -22,16 +23,22 @@ var moved = map[string]string{ // never changed
 	"limits.timezone":           `timezone: UTC`,
 	"initiative.timezone":       `timezone: Local`,
 
-	"connectors.*.enabled":         `token: "" to turn it off, or token: ${env:NAME} to require a token`,
-	"providers.openai.enabled":     `api_key: "" and base_url: "" to turn it off, or api_key: ${env:OPENAI_API_KEY} to require a key`,
-	"providers.anthropic.thinking": `thinking_budget: auto instead of adaptive, or 0 instead of off`,
-	"agent.multi_step":             `agent: {generation: xml_steps}`,
-	"agent.recall_backfill":        `agent: {recall: meaning_all}`,
-	"web.reasoning":                `models: {large: {thinking: public}}`,
-	"web.tls.domains":              `web: {tls: [chat.example.org]}`,
-	"secrets.key":                  "secret_key: ${env:PARLEY_SECRET_KEY}",
-	"shutdown.grace":               `shutdown: 20s`,
+	"connectors.*.enabled":                `token: "" to turn it off, or token: ${env:NAME} to require a token`,
+	"providers.openai.enabled":            `api_key: "" and base_url: "" to turn it off, or api_key: ${env:OPENAI_API_KEY} to require a key`,
+	"providers.anthropic.thinking":        `models: {large: {reasoning_effort: high}}`,
+	"providers.anthropic.thinking_budget": `models: {large: {thinking_budget: TOKENS}}, or reasoning_effort: high there instead of auto`,
+	"providers.gemini.thinking_budget":    `models: {large: {thinking_budget: TOKENS}}`,
+	"connectors.*.mode":                   `webhook_url: https://chat.example.org to receive by webhook, or webhook_url: "" to poll`,
+	"agent.multi_step":                    `agent: {generation: xml_steps}`,
+	"agent.recall_backfill":               `agent: {recall: meaning_all}`,
+	"web.reasoning":                       `models: {large: {thinking: public}}`,
+	"web.tls.domains":                     `web: {tls: [chat.example.org]}`,
+	"secrets.key":                         "secret_key: ${env:PARLEY_SECRET_KEY}",
+	"shutdown.grace":                      `shutdown: 20s`,
 }
+
+// idle are the values of keys of earlier versions that are the default now, where that was not auto or false.
+var idle = map[string]string{"providers.anthropic.thinking": "off", "providers.anthropic.thinking_budget": "0"} // never changed
 
 var (
 	index    = regexp.MustCompile(`\[\d+\]`)
@@ -40,9 +47,10 @@ var (
 
 // reportMoved reports whether f, a key at path, or a key below it is one of earlier versions. It reports what to write instead.
 func (d *decoder) reportMoved(path string, f field) (found bool) {
-	if instead := moved[platform.ReplaceAllString(index.ReplaceAllString(path, "[]"), "connectors.*.")]; instead != "" {
+	key := platform.ReplaceAllString(index.ReplaceAllString(path, "[]"), "connectors.*.")
+	if instead := moved[key]; instead != "" {
 		hint := "write " + instead
-		if v := f.value; v.kind == list && len(v.items) == 0 || v.text == "auto" || v.text == "false" && !strings.HasSuffix(path, ".enabled") {
+		if v := f.value; v.kind == list && len(v.items) == 0 || v.text == cmp.Or(idle[key], "auto") || v.text == "false" && !strings.HasSuffix(path, ".enabled") {
 			hint = "remove the line"
 		}
 		d.report(f.line, f.column, path, "is not a key any more", hint)

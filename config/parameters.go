@@ -23,8 +23,8 @@ type Parameters struct {
 	// How much a reasoning model thinks: none, minimal, low, medium, high, xhigh or max; most models take only some of them. auto = the
 	// provider's default.
 	ReasoningEffort *Effort `yaml:"reasoning_effort"`
-	// How many tokens the model may think before it answers, instead of thinking_budget of anthropic or gemini in providers. 0 = it does not
-	// think. auto = as set there.
+	// How many tokens the model may think before it answers, with anthropic (at least 1024) and gemini. They are billed as output. 0 = none. auto =
+	// none with anthropic, unless reasoning_effort is set; with gemini, the model decides.
 	ThinkingBudget *int `yaml:"thinking_budget"`
 	// More keys of the request's body, for parameters without a key here, such as {top_k: 40}. null removes a key that Parley adds by itself, such as
 	// {stream_options: null}.
@@ -80,7 +80,7 @@ func (d checker) checkParameters(c *Config, path string, provider Provider, p Pa
 		d.reject(path+".seed", "is negative", "set auto for none")
 	}
 	if b := p.ThinkingBudget; b != nil && *b < 0 {
-		d.reject(path+".thinking_budget", "is negative", "set 0 for none, or auto for that of the provider")
+		d.reject(path+".thinking_budget", "is negative", "set 0 for none, or auto for the provider's default")
 	}
 	if len(p.Stop) > maxStop {
 		d.reject(path+".stop", fmt.Sprintf("has more than %d texts", maxStop), "remove some")

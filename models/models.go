@@ -37,7 +37,7 @@ type Parameters struct {
 	Stop              []string // the answer ends before any of these
 	Seed              *int
 	Effort            string         // the amount of thinking, in the provider's words; empty leaves it to the provider
-	ThinkingBudget    *int           // the maximum of tokens for thinking, instead of the provider's setting; 0 means none
+	ThinkingBudget    *int           // the maximum of tokens for thinking; 0 means none, and nil leaves it to the provider
 	Extra             map[string]any // more keys of the body
 }
 

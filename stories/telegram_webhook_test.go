@@ -22,8 +22,7 @@ import (
 
 // byWebhook lets Telegram send its messages.
 func byWebhook(cfg *config.Config) {
-	section := configtest.Section[telegram.Config](cfg.Connectors)
-	section.Mode, section.WebhookURL = telegram.ModeWebhook, "https://chat.example.org"
+	configtest.Section[telegram.Config](cfg.Connectors).WebhookURL = "https://chat.example.org"
 }
 
 // callWebhook runs the calls of Telegram's until the test ends. dial connects to the proxy before the gateways.
@@ -56,7 +55,7 @@ func TestTelegramWebhook(t *testing.T) {
 		c.wantShown(c.ada, "You said: one", "You said: reloaded", "You said: three")
 		c.shutdown()
 		c.Say(connectortest.Ada, c.ada, "four")
-		configtest.Section[telegram.Config](c.cfg.Connectors).Mode = telegram.ModePoll
+		configtest.Section[telegram.Config](c.cfg.Connectors).WebhookURL = ""
 		c.start()
 		c.Pass(time.Minute)
 		c.wantShown(c.ada, "You said: one", "You said: reloaded", "You said: three", "You said: four")

@@ -31,11 +31,9 @@ type Config struct {
 	Description string `yaml:"description"`
 	// The text in the bot's profile and in shared links to it, of up to 120 characters. Empty = as above.
 	ShortDescription string `yaml:"short_description"`
-	// How messages arrive. poll = the gateway asks Telegram for them, and needs no public address; webhook = Telegram sends
-	// them to webhook_url, to any of several gateways. Switching loses no messages.
-	Mode Mode `yaml:"mode" default:"poll"`
-	// With mode: webhook, the public https:// address of this gateway's web.listen, by web.tls or through a proxy. Telegram's
-	// requests come to paths that begin with /telegram/ there.
+	// The public https:// address of this gateway's web.listen, by web.tls or through a proxy. Telegram sends messages to paths that
+	// begin with /telegram/ there, to any of several gateways. Empty = the gateway polls for messages, and needs no public address.
+	// Switching loses no messages.
 	WebhookURL string `yaml:"webhook_url"`
 	// Show 👀 at a question while it is answered. That takes two more requests per answer.
 	Reactions bool `yaml:"reactions"`
@@ -50,18 +48,6 @@ type Config struct {
 	// missing, and the log reports it.
 	Ambiguous Ambiguous `yaml:"ambiguous" default:"resend"`
 }
-
-// Mode is the way that messages arrive.
-type Mode string
-
-// The possible values.
-const (
-	ModePoll    Mode = "poll"
-	ModeWebhook Mode = "webhook"
-)
-
-// Words returns the words of the configuration.
-func (Mode) Words() []string { return []string{string(ModePoll), string(ModeWebhook)} }
 
 // Streaming is the way that answers grow in private chats.
 type Streaming string
@@ -113,12 +99,8 @@ func (c *Config) Check(reject sections.Reject) {
 	}
 	short("description", c.Description, longestDescription)
 	short("short_description", c.ShortDescription, longestAbout)
-	switch {
-	case c.Mode != ModeWebhook:
-	case c.WebhookURL == "":
-		reject("mode", "is webhook, but webhook_url is not set", "set webhook_url to the public https:// address of web.listen")
 	// A server of one's own also calls addresses in its network.
-	case c.APIURL == "" && !strings.HasPrefix(c.WebhookURL, "https://"):
+	if c.WebhookURL != "" && c.APIURL == "" && !strings.HasPrefix(c.WebhookURL, "https://") {
 		reject("webhook_url", "does not begin with https://", "Telegram only calls addresses with a certificate; set web.tls, or use a proxy")
 	}
 	reject.Pace("limits.private_edits", c.Limits.PrivateEdits)

@@ -61,7 +61,7 @@ func New(c Config, d connectors.Deps) *Telegram {
 	t := &Telegram{config: c, client: newClient(c.Token.Reveal(), c.APIURL, d.Dial), log: d.Log.With("connector", Name)}
 	t.account, t.wrong = accountOf(c.Token.Reveal())
 	t.hook = newWebhook(c.Token.Reveal(), c.WebhookURL)
-	if c.Mode == ModeWebhook && d.Shards != nil {
+	if t.Sharded() && d.Shards != nil {
 		d.Memo = d.Shards.Memo() // every process records moves
 	}
 	t.moves = newMoves(t.account, d.Memo)
@@ -91,7 +91,7 @@ func (t *Telegram) Run(ctx context.Context, h connectors.Handler) error {
 		return connectors.Fatal{Err: t.wrong}
 	}
 	defer t.client.http.CloseIdleConnections()
-	if t.config.Mode == ModeWebhook {
+	if t.Sharded() {
 		return t.client.token.Watch(ctx, newReceiver(t, h).run)
 	}
 	return t.client.token.Watch(ctx, newPoller(t, h).run)
@@ -142,7 +142,7 @@ func (t *Telegram) Check(ctx context.Context) (found connectors.CheckResult, err
 	found.Link = "https://t.me/" + me.UserName
 	found.CodeLink = found.Link + "?start="
 	found.Text = fmt.Sprintf("@%s answers at %s", me.UserName, found.Link)
-	found.Text += hook.describe(t.hook.wanted(t.config.Mode))
+	found.Text += hook.describe(t.hook.url)
 	if !me.CanReadAllGroupMessages {
 		found.NotReceived = privacy(me.User)
 	}

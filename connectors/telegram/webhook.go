@@ -33,12 +33,12 @@ const (
 // processes have the same, a new token gets others, and there is nothing to configure or to store. It does not change,
 // except for the receiver of updates.
 type webhook struct {
-	url, path string
+	url, path string // url is "" for a bot that polls
 	secret    string
 	receiver  atomic.Pointer[receiver] // nil while Run does not run
 }
 
-// newWebhook returns the webhook of a bot, below the public address of the web listener.
+// newWebhook returns the webhook of a bot, below the public address of the web listener; "" is of a bot that polls.
 func newWebhook(token, base string) *webhook {
 	derived := func(what string) string {
 		mac := hmac.New(sha256.New, []byte(token))
@@ -46,27 +46,23 @@ func newWebhook(token, base string) *webhook {
 		return hex.EncodeToString(mac.Sum(nil))
 	}
 	path := "/" + Name + "/" + derived("path of the webhook")[:16]
-	return &webhook{url: strings.TrimRight(base, "/") + path, path: path, secret: derived("secret of the webhook")}
-}
-
-// wanted returns the URL of the webhook in the given mode; "" for none.
-func (w *webhook) wanted(mode Mode) string {
-	if mode != ModeWebhook {
-		return ""
+	w := &webhook{path: path, secret: derived("secret of the webhook")}
+	if base != "" {
+		w.url = strings.TrimRight(base, "/") + path
 	}
-	return w.url
+	return w
 }
 
 // Mount implements [connectors.Mounted].
 func (t *Telegram) Mount() (path string, h http.Handler) {
-	if t.config.Mode != ModeWebhook || t.wrong != nil {
+	if !t.Sharded() || t.wrong != nil {
 		return "", nil
 	}
 	return t.hook.path, t.hook
 }
 
 // Sharded implements [connectors.Sharded]: Telegram calls any process.
-func (t *Telegram) Sharded() bool { return t.config.Mode == ModeWebhook }
+func (t *Telegram) Sharded() bool { return t.config.WebhookURL != "" }
 
 // ServeHTTP takes one update. Success means that it is stored, or that it never can be. After every other response the
 // server sends it again, and meanwhile no later update of its chat.

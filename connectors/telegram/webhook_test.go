@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ func (r *botHarness) hooked(memo connectors.StateStore) *Telegram {
 	deps := connectortest.Deps(r.net.Dial)
 	deps.Log, deps.Memo = r.bot.log, memo
 	return New(Config{
-		Token: sections.Secret(r.Token()), APIURL: "http://" + site + "/", Mode: ModeWebhook, WebhookURL: "https://gateway.test/",
+		Token: sections.Secret(r.Token()), APIURL: "http://" + site + "/", WebhookURL: "https://gateway.test/",
 	}, deps)
 }
 
@@ -279,4 +280,20 @@ func TestCheckShowsTheWebhook(t *testing.T) {
 			t.Error("a check removed the webhook")
 		}
 	})
+}
+
+// An address makes the bot receive by webhook. Telegram calls only those with a certificate; a server of your own calls others, too.
+func TestWebhookAddress(t *testing.T) {
+	for url, want := range map[string]string{"": "", "https://a.test": "", "http://a.test": "webhook_url", "a.test": "webhook_url"} {
+		for _, api := range []string{"", "http://" + site} {
+			if api != "" && strings.HasPrefix(url, "http") {
+				want = ""
+			}
+			c, wrong := Config{WebhookURL: url, APIURL: api, Limits: Limits{time.Second, time.Second, 20, 30}}, ""
+			c.Check(func(key, _, _ string) { wrong = cmp.Or(wrong, key) })
+			if wrong != want || New(c, connectortest.Deps(nil)).Sharded() != (url != "") {
+				t.Errorf("%q with %q: %q is wrong; want %q", url, api, wrong, want)
+			}
+		}
+	}
 }

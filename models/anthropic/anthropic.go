@@ -23,9 +23,6 @@ type Config struct {
 	APIKey sections.Secret `yaml:"api_key" default:"${env:ANTHROPIC_API_KEY:-}"`
 	// The server.
 	BaseURL string `yaml:"base_url" default:"https://api.anthropic.com"`
-	// How many tokens the model may think before it answers: at least 1024. They are billed as output. 0 = none; auto = the model
-	// decides, which older models can't.
-	ThinkingBudget *int `yaml:"thinking_budget" default:"0"`
 }
 
 // minBudget is the smallest budget that the API accepts.
@@ -39,20 +36,12 @@ func Section() sections.Section {
 	}
 }
 
-// Check implements [sections.Checker].
-func (c *Config) Check(reject sections.Reject) {
-	if b := c.ThinkingBudget; b != nil && *b != 0 && *b < minBudget {
-		reject("thinking_budget", "is less than 1024", "set at least 1024 tokens, 0 or auto")
-	}
-}
-
 // Open implements [models.Settings].
 func (c *Config) Open(o models.Options) models.Model { return open(c, o) }
 
 // Model implements [llm.Model]. It makes one attempt for each call, and is safe for concurrent use.
 type Model struct {
 	*wire.Endpoint
-	config  Config
 	options models.Options
 }
 
@@ -63,9 +52,9 @@ var (
 
 // open returns a model without asking the provider anything.
 func open(c *Config, o models.Options) *Model {
-	m := &Model{config: *c, options: o, Endpoint: wire.NewEndpoint(wire.Options{
+	m := &Model{options: o, Endpoint: wire.NewEndpoint(wire.Options{
 		BaseURL: c.BaseURL, APIKey: c.APIKey.Reveal(), Model: o.Model, Settings: o.Settings("ANTHROPIC_API_KEY", ""), Dial: o.Dial, Log: o.Log,
-		Defaults: []wire.DefaultParameter{{Name: "cache_control"}, {Name: "display", Words: []string{"thinking.display", "thinking.adaptive.display", "thinking.enabled.display", "display"}}},
+		Defaults: []wire.DefaultParameter{{Name: "cache_control"}, {Name: "adaptive thinking"}, {Name: "display", Words: []string{"thinking.display", "thinking.adaptive.display", "thinking.enabled.display", "display"}}},
 	})}
 	m.Header = http.Header{"Anthropic-Version": {version}}
 	if m.APIKey != "" {

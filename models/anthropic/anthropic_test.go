@@ -16,12 +16,11 @@ import (
 )
 
 func opened(base, model string, change ...func(*Config)) *Model {
-	c := &Config{APIKey: modeltest.Key, BaseURL: base, ThinkingBudget: new(int)}
-	*c.ThinkingBudget = 2000
+	c, budget := &Config{APIKey: modeltest.Key, BaseURL: base}, 2000
 	for _, f := range change {
 		f(c)
 	}
-	return open(c, models.Options{Model: model, Provider: "anthropic", Setting: "models.large.model"})
+	return open(c, models.Options{Model: model, Provider: "anthropic", Setting: "models.large.model", Parameters: models.Parameters{ThinkingBudget: &budget}})
 }
 
 func TestModel(t *testing.T) {
@@ -33,8 +32,8 @@ func TestModel(t *testing.T) {
 		},
 		Tuned: func(base, model string) llm.Model {
 			half, o := 0.5, models.Options{Model: model}
-			o.Parameters = models.Parameters{Temperature: &half, TopP: &half, Stop: []string{"END"}, Effort: "low", Extra: map[string]any{"top_k": 40, "system": nil}}
-			return open(&Config{APIKey: modeltest.Key, BaseURL: base, ThinkingBudget: new(int)}, o)
+			o.Parameters = models.Parameters{Temperature: &half, TopP: &half, Stop: []string{"END"}, Effort: "low", ThinkingBudget: new(int), Extra: map[string]any{"top_k": 40, "system": nil}}
+			return open(&Config{APIKey: modeltest.Key, BaseURL: base}, o)
 		},
 		Sent:    `{"temperature":0.5,"top_p":0.5,"stop_sequences":["END"],"output_config":{"effort":"low"},"top_k":40,"stream":true}`,
 		Removed: "system",
@@ -92,33 +91,57 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// A model without adaptive thinking answers with an effort alone.
+func TestAdaptiveThinkingIsRefused(t *testing.T) {
+	fake := modeltest.Anthropic()
+	server := httptest.NewServer(fake)
+	defer server.Close()
+	m := opened(server.URL, "model-a")
+	m.options.Effort, m.options.ThinkingBudget = "low", nil
+	fake.Queue(modeltest.Answer{Fails: &modeltest.Refusal{Status: 400, Kind: "invalid_request_error", Message: "adaptive thinking is not supported on this model"}})
+	for range 2 {
+		for _, err := range m.Generate(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "a"}}}) {
+			require.NoError(t, err)
+		}
+	}
+	seen := fake.Seen()
+	if len(seen) != 3 {
+		t.Fatalf("%d requests; want 3", len(seen))
+	}
+	for i, r := range seen {
+		if body := string(r.Raw); strings.Contains(body, `"adaptive"`) != (i == 0) || !strings.Contains(body, `"effort":"low"`) {
+			t.Errorf("request %d: %s", i, body)
+		}
+	}
+}
+
 // The limit on tokens holds with thinking, which is a part of it; a small one leaves no room to think.
 func TestThinking(t *testing.T) {
-	own := func(n int) *int { return &n }
 	for name, test := range map[string]struct {
 		budget   int // negative: auto
+		effort   string
 		limit    int
 		want     string
 		tokens   int
-		own      *int // of the model
 		readable bool
 	}{
-		"off":              {0, 0, "", maxTokens, nil, true},
-		"a budget":         {2000, 0, `{"budget_tokens":2000,"type":"enabled"}`, maxTokens + 2000, nil, false},
-		"within a limit":   {2000, 3000, `{"budget_tokens":1500,"type":"enabled"}`, 3000, nil, false},
-		"no room to think": {2000, 1500, "", 1500, nil, false},
-		"adaptive":         {-1, 0, `{"type":"adaptive"}`, maxTokens, nil, false},
-		"to be read":       {2000, 0, `{"budget_tokens":2000,"display":"summarized","type":"enabled"}`, maxTokens + 2000, nil, true},
-		"adaptive, read":   {-1, 0, `{"display":"summarized","type":"adaptive"}`, maxTokens, nil, true},
-		"of the model":     {2000, 0, `{"budget_tokens":4000,"type":"enabled"}`, maxTokens + 4000, own(4000), false},
-		"none of its own":  {-1, 0, "", maxTokens, own(0), false},
+		"by default":       {-1, "", 0, "", maxTokens, true},
+		"off":              {0, "", 0, "", maxTokens, true},
+		"a budget":         {2000, "", 0, `{"budget_tokens":2000,"type":"enabled"}`, maxTokens + 2000, false},
+		"within a limit":   {2000, "", 3000, `{"budget_tokens":1500,"type":"enabled"}`, 3000, false},
+		"no room to think": {2000, "", 1500, "", 1500, false},
+		"to be read":       {2000, "", 0, `{"budget_tokens":2000,"display":"summarized","type":"enabled"}`, maxTokens + 2000, true},
+		"adaptive":         {-1, "high", 0, `{"type":"adaptive"}`, maxTokens, false},
+		"adaptive, read":   {-1, "high", 0, `{"display":"summarized","type":"adaptive"}`, maxTokens, true},
+		"adaptive, small":  {-1, "high", minBudget - 1, "", minBudget - 1, false},
+		"budget, effort":   {2000, "low", 0, `{"budget_tokens":2000,"type":"enabled"}`, maxTokens + 2000, false},
+		"only an effort":   {0, "low", 0, "", maxTokens, false},
 	} {
-		m := opened("http://a.test", "m", func(c *Config) {
-			if c.ThinkingBudget = nil; test.budget >= 0 {
-				c.ThinkingBudget = &test.budget
-			}
-		})
-		m.options.ThinkingBudget = test.own
+		m := opened("http://a.test", "m")
+		m.options.Effort = test.effort
+		if m.options.ThinkingBudget = nil; test.budget >= 0 {
+			m.options.ThinkingBudget = &test.budget
+		}
 		p := m.request("m", llm.Request{MaxTokens: test.limit, Readable: test.readable}, wire.Names{})
 		body, err := json.Marshal(p)
 		require.NoError(t, err)

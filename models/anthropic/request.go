@@ -1,7 +1,6 @@
 package anthropic
 
 import (
-	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -68,9 +67,10 @@ func (m *Model) resumes(messages []llm.Message) bool {
 	return false
 }
 
-// think sets the amount of thinking, and the limit on tokens, which includes thinking.
+// think sets the amount of thinking, and the limit on tokens, which includes thinking. With an effort and no budget, the model decides by
+// itself; earlier models can't, and don't think then.
 func (m *Model) think(r *request, limit int, resumes bool) {
-	given, budget := cmp.Or(m.options.ThinkingBudget, m.config.ThinkingBudget), 0 // that of the model takes precedence, also if it is none
+	given, budget := m.options.ThinkingBudget, 0
 	if given != nil {
 		budget = *given
 	}
@@ -82,7 +82,7 @@ func (m *Model) think(r *request, limit int, resumes bool) {
 	}
 	r.MaxTokens = limit
 	switch {
-	case given == nil && limit >= minBudget:
+	case given == nil && m.options.Effort != "" && limit >= minBudget && m.Sends("adaptive thinking"):
 		r.Thinking = &thinking{Type: "adaptive"}
 	case budget >= minBudget && !resumes:
 		r.Thinking = &thinking{Type: "enabled", Budget: budget}

@@ -22,9 +22,6 @@ type Config struct {
 	APIKey sections.Secret `yaml:"api_key" default:"${env:GEMINI_API_KEY:-}"`
 	// The server.
 	BaseURL string `yaml:"base_url" default:"https://generativelanguage.googleapis.com"`
-	// How many tokens the model may think before it answers. They are billed as output. 0 = none, where the model allows that;
-	// auto = the model decides.
-	ThinkingBudget *int `yaml:"thinking_budget"`
 }
 
 // Section describes providers.gemini.
@@ -43,7 +40,6 @@ func (c *Config) Open(o models.Options) models.Model { return open(c, o) }
 // Model implements [llm.Model] and [llm.Embedder]. It makes one attempt for each call and is safe for concurrent use.
 type Model struct {
 	*wire.Endpoint
-	config  Config
 	options models.Options
 }
 
@@ -55,7 +51,7 @@ var (
 
 // open returns a model without asking the provider anything.
 func open(c *Config, o models.Options) *Model {
-	m := &Model{config: *c, options: o, Endpoint: wire.NewEndpoint(wire.Options{
+	m := &Model{options: o, Endpoint: wire.NewEndpoint(wire.Options{
 		BaseURL: c.BaseURL, APIKey: c.APIKey.Reveal(), Model: o.Model, Settings: o.Settings("GEMINI_API_KEY", ""), Dial: o.Dial, Log: o.Log, Defaults: defaults(o),
 	})}
 	m.Header = http.Header{"X-Goog-Api-Key": {m.APIKey}}

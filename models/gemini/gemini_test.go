@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http/httptest"
 	"strings"
@@ -89,6 +90,28 @@ func TestCheck(t *testing.T) {
 	_, err := m.Check(t.Context(), wire.Uses{})
 	if err == nil || !strings.Contains(err.Error(), "rejected the key: correct providers.gemini.api_key (GEMINI_API_KEY)") || strings.Contains(err.Error(), "0123456789") {
 		t.Error(err)
+	}
+}
+
+// Without a budget, the model decides how much it thinks.
+func TestThinkingBudget(t *testing.T) {
+	own := func(n int) *int { return &n }
+	for name, test := range map[string]struct {
+		budget *int
+		effort string
+		want   string
+	}{
+		"by default": {nil, "", `{"includeThoughts":true}`},
+		"none":       {own(0), "", `{"includeThoughts":true,"thinkingBudget":0}`},
+		"a budget":   {own(512), "", `{"includeThoughts":true,"thinkingBudget":512}`},
+		"an effort":  {own(512), "low", `{"includeThoughts":true,"thinkingLevel":"LOW"}`},
+	} {
+		m := opened("http://a.test", "m")
+		m.options.ThinkingBudget, m.options.Effort = test.budget, test.effort
+		got, err := json.Marshal(m.request("gemini-2.5-flash", llm.Request{}, wire.Names{}).GenerationConfig.ThinkingConfig)
+		if err != nil || string(got) != test.want {
+			t.Errorf("%s: %s, %v; want %s", name, got, err, test.want)
+		}
 	}
 }
 

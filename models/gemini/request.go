@@ -28,10 +28,7 @@ func (m *Model) request(name string, req llm.Request, n wire.Names) request {
 	if req.System != "" {
 		r.SystemInstruction = &content{Parts: []*contentPart{{Text: req.System}}}
 	}
-	budget := m.config.ThinkingBudget
-	if m.options.ThinkingBudget != nil {
-		budget = m.options.ThinkingBudget
-	}
+	budget := m.options.ThinkingBudget
 	asks := thinks(name) && m.Sends("thoughts")
 	if asks || thinks(name) && budget != nil || m.options.Effort != "" {
 		p.ThinkingConfig = &thinking{IncludeThoughts: m.Sends("thoughts")} // thoughts show that the stream is not stalled
