@@ -89,7 +89,7 @@ func withPreparedGateway(t *testing.T, prepare, play func(*harness)) {
 	gatewaytest.Run(t, func(h *gatewaytest.Harness) {
 		s := &harness{Harness: h, net: sim.NewNet(), accepted: map[chat.MemoryID]chat.RoomID{}, answers: map[chat.MemoryID]chat.RunID{}, choose: modelfake.Echo}
 		s.model = modelfake.New(modelfake.Options{Key: secretKey, Choose: func(r modelfake.Request) modelfake.Script { return s.choose(r) }})
-		stopModel := s.model.Serve(s.listen(modelAt))
+		defer s.model.Serve(s.listen(modelAt))() // also if the test fails: the bubble would otherwise panic, and end all tests
 		cfg, err := parley.DefaultConfig(func(string) (string, bool) { return "", false })
 		s.Must(err)
 		cfg.Providers.OpenAI.BaseURL, cfg.Providers.OpenAI.APIKey = "http://model.test/v1", secretKey
@@ -100,12 +100,11 @@ func withPreparedGateway(t *testing.T, prepare, play func(*harness)) {
 		s.cfg, s.secrets = cfg, []string{secretKey}
 		prepare(s)
 		client := &http.Client{Transport: &http.Transport{DialContext: s.net.Dial}}
+		defer client.CloseIdleConnections()
 		s.browser = &sim.Browser{HTTP: client, Base: "http://" + webAt}
 		s.start()
 		play(s)
 		s.stopAndCheck()
-		client.CloseIdleConnections()
-		stopModel()
 	})
 }
 
