@@ -53,13 +53,16 @@ func (a aisdkAPI) send(rw http.ResponseWriter, r *http.Request) {
 	case t.question != "": // the answer to a choice is another message
 		enc.MessageID += "/" + t.question
 	}
-	a.relay(x, t, enc)
+	a.relay(x, t, in.ID, enc)
 }
 
 // encoder returns the encoder for the answer of a run.
 func (a aisdkAPI) encoder(room chat.RoomID, run chat.RunID) *aisdk.Encoder {
 	return &aisdk.Encoder{MessageID: string(chat.Run{ID: run}.Said()), URL: func(f llm.File) string { return fileURL(room, run, f) }}
 }
+
+// resumable is the header with the id that assistant-ui names to resume a stream.
+const resumable = "X-Resumable-Stream-Id"
 
 // fileURL returns the address of a file of an answer: a data: URL until it is stored.
 func fileURL(room chat.RoomID, run chat.RunID, f llm.File) string {
@@ -74,8 +77,10 @@ func fileURL(room chat.RoomID, run chat.RunID, f llm.File) string {
 	return "/" + shown.Files[0].URL
 }
 
-func (aisdkAPI) relay(x *exchange, t target, enc *aisdk.Encoder) {
+// relay streams t. id is the client's of the conversation, which assistant-ui resumes by.
+func (aisdkAPI) relay(x *exchange, t target, id string, enc *aisdk.Encoder) {
 	x.rw.Header().Set(uistream.Header, uistream.Version)
+	x.rw.Header().Set(resumable, id)
 	x.relay(t, enc)
 }
 
@@ -98,7 +103,7 @@ func (a aisdkAPI) resume(rw http.ResponseWriter, r *http.Request) {
 	default:
 		enc := a.encoder(x.room.ID, t.run)
 		enc.Approvals = r.URL.Query().Get("approvals") == "true"
-		a.relay(x, t, enc)
+		a.relay(x, t, r.PathValue("id"), enc)
 	}
 }
 

@@ -16,11 +16,12 @@ type deepchatAPI struct{ clients }
 // endpoints returns the routes.
 func (a deepchatAPI) endpoints() []endpoint {
 	stop := func(rw http.ResponseWriter, r *http.Request) {
-		a.stop(rw, r, deepchatID(conversationCookie(r)), okReply{true})
+		a.stop(rw, r, deepchatID(conversationOf(r)), okReply{true})
 	}
 	return []endpoint{
 		{route: "POST /deepchat", serve: a.send, about: "deep-chat: answers the last message", kind: eventStream},
-		{route: "POST /deepchat/stop", serve: stop, about: "deep-chat: stops the answers", out: okReply{}},
+		{route: "POST /deepchat/stop", serve: stop, about: "deep-chat: stops the answers", out: okReply{}, query: "conversation"},
+		{route: "GET /deepchat/history", serve: a.history, about: "deep-chat: returns the messages", out: []deepchat.Response{}, query: "conversation"},
 	}
 }
 
@@ -36,6 +37,30 @@ func conversationCookie(r *http.Request) string {
 		return ""
 	}
 	return cookie.Value
+}
+
+// conversationOf returns the client's id of the conversation of a request without a body: of its address, or of a cookie.
+func conversationOf(r *http.Request) string {
+	return cmp.Or(r.URL.Query().Get("conversation"), conversationCookie(r))
+}
+
+// history returns the messages of a conversation, for the component's loadHistory: none of one that is not known yet.
+func (a deepchatAPI) history(rw http.ResponseWriter, r *http.Request) {
+	x := &exchange{clients: a.clients, rw: rw, r: r}
+	if no := x.load(deepchatID(conversationOf(r)), door(a.clients).conversation); no != nil && no.status != http.StatusNotFound {
+		no.reply(rw)
+		return
+	}
+	messages := []deepchat.Response{}
+	for _, m := range x.recent {
+		role, text := a.said(m)
+		one := deepchat.Response{Role: deepchat.Role(role), Text: text}
+		for _, f := range attachedTo(m) {
+			one.Files = append(one.Files, deepchat.File{Name: f.Name})
+		}
+		messages = append(messages, one)
+	}
+	reply(rw, http.StatusOK, messages)
 }
 
 // send is POST /deepchat: a stream if the component asks for one, and otherwise the whole answer.

@@ -67,7 +67,7 @@ func (g guard) api(next http.Handler) http.Handler {
 		welcome := g.welcome(r, origin)
 		if slices.Contains(g.origins, origin) || !welcome && origin != "" {
 			h.Set("Access-Control-Allow-Origin", origin) // lets a refused site read the reason, and nothing else
-			h.Set("Access-Control-Expose-Headers", "Retry-After, Deprecation, Sunset")
+			h.Set("Access-Control-Expose-Headers", "Retry-After, Deprecation, Sunset, "+resumable)
 		}
 		switch {
 		case r.Method == http.MethodOptions: // also for refused sites, which otherwise could not read the reason

@@ -113,17 +113,29 @@ await q.sendMessage({ text: 'Blue' })
 equal(textOf(last(q)), 'Chosen.\n\nIt is: Blue', 'chosen')
 cell(name, 'choices')
 
-// Approvals, where the version has them.
-if (name !== 'ai5') {
-  const p = chat(id('p'), { sendAutomaticallyWhen: ai.lastAssistantMessageIsCompleteWithApprovalResponses }, { approvals: true })
-  await p.sendMessage({ text: 'ask me' })
-  const part = last(p).parts.find(p => p.type === 'dynamic-tool')
-  equal(part.state, 'approval-requested', 'an approval is requested')
-  await p.addToolApprovalResponse({ id: part.approval.id, approved: true })
-  await until('approved', () => p.status === 'ready' && textOf(last(p)).includes('It is: Red'))
-  equal([p.messages.length, last(p).parts.find(p => p.type === 'dynamic-tool').state], [2, 'output-available'], 'one message')
-  cell(name, 'approvals')
+// Approvals: as data, with the decision as a message, and as parts of the tool where the version has them and the client asks for that.
+const owner = more => ({ transport: new DefaultChatTransport({ api: gateway + '/api/chat', headers: { Authorization: 'Bearer ' + process.env.OWNER_TOKEN }, ...more }) })
+for (const [word, end] of [['Once', 'It is: paid'], ['Deny', 'The call was not approved.']]) {
+  const p = chat(id('pay' + word), owner())
+  await p.sendMessage({ text: 'pay now' })
+  equal(last(p).parts.find(p => p.type === 'data-choices').data.options, ['Once', 'Deny'], 'an approval as data')
+  check(textOf(last(p)).includes('Pay 5 euros.'), 'what is approved', textOf(last(p)))
+  await p.sendMessage({ text: word })
+  check(textOf(last(p)).endsWith(end), 'decided', textOf(last(p)))
 }
+if (name !== 'ai5') {
+  for (const [approved, end] of [[true, 'It is: paid'], [false, 'The call was not approved.']]) {
+    const p = chat(id('part' + approved), { ...owner({ body: { approvals: true } }), sendAutomaticallyWhen: ai.lastAssistantMessageIsCompleteWithApprovalResponses })
+    await p.sendMessage({ text: 'pay now' })
+    const part = last(p).parts.find(p => p.type === 'dynamic-tool')
+    equal([part.state, part.toolName, part.input], ['approval-requested', 'PAY', { euro: 5 }], 'an approval is requested')
+    await p.addToolApprovalResponse({ id: part.approval.id, approved })
+    await until('decided', () => p.status === 'ready' && textOf(last(p)).includes(end))
+    const state = last(p).parts.find(p => p.type === 'dynamic-tool').state
+    equal([p.messages.length, state], [2, approved ? 'output-available' : 'output-error'], 'one message')
+  }
+}
+cell(name, 'approvals')
 
 // Files.
 const pixel = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='

@@ -15,7 +15,7 @@ window.HTMLElement.prototype.scrollTo = () => {}
 const { createElement: h } = await import('react')
 const { createRoot } = await import('react-dom/client')
 const { AssistantRuntimeProvider, MessagePrimitive, ThreadPrimitive } = await import('@assistant-ui/react')
-const { AssistantChatTransport, useChatRuntime } = await import('@assistant-ui/react-ai-sdk')
+const { AssistantChatTransport, createResumableSessionStorage, useChatRuntime } = await import('@assistant-ui/react-ai-sdk')
 
 const requests = []
 const native = globalThis.fetch
@@ -27,8 +27,15 @@ let runtime
 const Text = ({ text }) => h('span', { className: 'text' }, text)
 const Tool = ({ toolName, result }) => h('span', { className: 'tool' }, toolName + ': ' + JSON.stringify(result ?? null))
 const Message = () => h(MessagePrimitive.Root, { className: 'message' }, h(MessagePrimitive.Parts ?? MessagePrimitive.Content, { components: { Text, tools: { Fallback: Tool } } }))
+// Each page has its own storage over that of the browser's tab.
+const transport = () => new AssistantChatTransport({
+  api: gateway + '/api/chat', headers,
+  resumable: { storage: createResumableSessionStorage(), resumeApi: id => `${gateway}/api/chat/${id}/stream` },
+})
+const headers = { Authorization: 'Bearer ' + process.env.OWNER_TOKEN }
+const first = transport()
 const App = () => {
-  runtime = useChatRuntime({ transport: new AssistantChatTransport({ api: gateway + '/api/chat' }) })
+  runtime = useChatRuntime({ transport: first })
   return h(AssistantRuntimeProvider, { runtime }, h(ThreadPrimitive.Root, null, h(ThreadPrimitive.Messages, { components: { Message } })))
 }
 createRoot(document.getElementById('root')).render(h(App))
@@ -59,7 +66,7 @@ await idle()
 const id = await until('the id of the chat', async () => requests.at(-1)?.id)
 runtime.thread.append('tell me')
 await until('One', () => last().trim() === 'One')
-equal((await fetch(`${gateway}/api/chat/${id}/stop`, { method: 'POST' })).status, 200, 'stop')
+equal((await fetch(`${gateway}/api/chat/${id}/stop`, { method: 'POST', headers })).status, 200, 'stop')
 await idle()
 equal(last().startsWith('One') && last().includes('Stopped'), true, 'stopped')
 cell('assistant-ui', 'stop')
@@ -73,6 +80,15 @@ runtime.thread.append('Blue')
 await until('chosen', () => last() === 'Chosen.\n\nIt is: Blue')
 cell('assistant-ui', 'choices')
 
+// An approval, as data, and the decision as a message.
+await idle()
+runtime.thread.append('pay now')
+await until('an approval', () => last().endsWith('Waiting for an approval.'))
+await idle()
+runtime.thread.append('Once')
+await until('approved', () => last().endsWith('It is: paid'))
+cell('assistant-ui', 'approvals')
+
 // Files.
 await idle()
 const pixel = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
@@ -80,18 +96,24 @@ runtime.thread.append({ role: 'user', content: [{ type: 'text', text: 'Look' }],
 await until('a file', () => last() === 'You sent image/png.')
 cell('assistant-ui', 'files')
 
-// Another page: the history.
+// Another page: the history, and the running answer from its beginning.
 await idle()
-const stored = (await (await fetch(`${gateway}/api/chat/${id}`)).json()).messages
+runtime.thread.append('tell me')
+await until('One', () => last().trim() === 'One')
+const stored = (await (await fetch(`${gateway}/api/chat/${id}`, { headers })).json()).messages
 const second = document.createElement('div')
 document.body.append(second)
-let other
+const reloaded = transport()
 const Late = () => {
-  other = useChatRuntime({ id, messages: stored, transport: new AssistantChatTransport({ api: gateway + '/api/chat' }) })
+  const other = useChatRuntime({ id, messages: stored, transport: reloaded })
   return h(AssistantRuntimeProvider, { runtime: other }, h(ThreadPrimitive.Root, null, h(ThreadPrimitive.Messages, { components: { Message } })))
 }
 createRoot(second).render(h(Late))
-await until('the history', () => second.querySelectorAll('.message').length === stored.length && second.textContent.includes('You sent image/png.'))
+await until('the history', () => second.querySelectorAll('.message').length >= stored.length && second.textContent.includes('You sent image/png.'))
 cell('assistant-ui', 'history')
+await until('the beginning', () => second.querySelectorAll('.message').length === stored.length + 1 && second.textContent.trim().endsWith('One'))
+for (let n = 0; n < 3; n++) await release()
+await until('the end', () => second.textContent.endsWith('One two three four.'))
+cell('assistant-ui', 'resume')
 console.log('ok')
 process.exit(0)

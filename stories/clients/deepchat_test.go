@@ -107,7 +107,9 @@ func TestDeepChatStream(t *testing.T) {
 		d.send("2")
 		d.until("chosen", bubbles+`.at(-1).includes('It is: Blue')`)
 		d.sendPicture()
-		d.checkTable("CELL deepchat send\nCELL deepchat stream\nCELL deepchat tools\nCELL deepchat choices\nCELL deepchat files\n")
+		d.stops()
+		d.loadsHistory("ask me")
+		d.checkTable("CELL deepchat send\nCELL deepchat stream\nCELL deepchat tools\nCELL deepchat choices\nCELL deepchat files\nCELL deepchat stop\nCELL deepchat history\n")
 	})
 }
 
@@ -120,8 +122,39 @@ func TestDeepChatJSON(t *testing.T) {
 		d.until("the options", bubbles+`.at(-1).includes('Blue')`)
 		d.send("1")
 		d.until("chosen", bubbles+`.at(-1).includes('It is: Red')`)
-		d.checkTable("CELL deepchat-json send\nCELL deepchat-json files\nCELL deepchat-json choices\n")
+		d.stops()
+		d.loadsHistory("Hello")
+		d.checkTable("CELL deepchat-json send\nCELL deepchat-json files\nCELL deepchat-json choices\nCELL deepchat-json stop\nCELL deepchat-json history\n")
 	})
+}
+
+// stops stops an answer as a page's own button does: the button of the component only disconnects.
+func (d *deepChat) stops() {
+	d.Helper()
+	before := len(d.asked())
+	d.send("tell me more")
+	for end := time.Now().Add(30 * time.Second); len(d.asked()) == before && time.Now().Before(end); {
+		time.Sleep(20 * time.Millisecond)
+	}
+	d.until("stopped", fmt.Sprintf(`fetch('%s/deepchat/stop?conversation=1', {method: 'POST'}), true`, d.base))
+	d.until("the answer has ended", bubbles+`.at(-1).includes('Stopped')`)
+}
+
+// loadsHistory puts another component into the page, which loads the messages.
+func (d *deepChat) loadsHistory(first string) {
+	d.Helper()
+	load := `(() => { const old = document.querySelector('deep-chat'), chat = document.createElement('deep-chat')
+		chat.loadHistory = async () => (await fetch('%s/deepchat/history?conversation=1')).json()
+		old.replaceWith(chat); return true })()`
+	d.until("another component", fmt.Sprintf(load, d.base))
+	d.until("the history", fmt.Sprintf(`%s.includes(%q) && %[1]s.includes('You sent image/png.')`, bubbles, first))
+}
+
+// asked returns what the model was asked so far.
+func (d *deepChat) asked() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.prompts
 }
 
 // sendPicture sends a picture, as a user does.

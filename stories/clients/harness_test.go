@@ -23,6 +23,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/gatewaytest"
+	"parley/internal/local"
 )
 
 // folder is the variable with the folder that the clients are installed in.
@@ -82,6 +83,7 @@ type stage struct {
 	away    string        // the control server of the process that started this one, or ""
 	control *httptest.Server
 	base    string // of the gateway
+	cfg     config.Config
 	kill    func() // kills the gateway and starts it again; nil if it runs in this process
 	mu      sync.Mutex
 	prompts []string
@@ -146,8 +148,9 @@ func (s *stage) gateway(store, listen string, log *slog.Logger, edit func(*confi
 	if edit != nil {
 		edit(&cfg)
 	}
+	s.cfg = cfg
 	return parley.New(cfg, parley.Env{
-		Models: llm.Models{Large: s, LargeVision: true}, Plugins: []action.Plugin{{Name: "clients", Actions: []action.Action{search{s}, ask{}}}}, Log: log,
+		Models: llm.Models{Large: s, LargeVision: true}, Plugins: []action.Plugin{{Name: "clients", Actions: []action.Action{search{s}, ask{}, pay{}}}}, Log: log,
 	})
 }
 
@@ -163,7 +166,7 @@ func (s *stage) node(script string, args ...string) {
 	begun := time.Now()
 	defer func() { s.Logf("%s took %v", script, time.Since(begun)) }()
 	c := exec.CommandContext(ctx, "node", append([]string{filepath.Join(dir, script)}, args...)...)
-	c.Env = append(os.Environ(), "GATEWAY="+s.base, "CONTROL="+s.control.URL, "SITE_SECRET="+siteSecret)
+	c.Env = append(os.Environ(), "GATEWAY="+s.base, "CONTROL="+s.control.URL, "SITE_SECRET="+siteSecret, "OWNER_TOKEN="+local.Token(s.cfg, s.base))
 	out, err := c.CombinedOutput()
 	if err != nil {
 		s.Fatalf("%s %q: %v\n%s", script, args, err, out)
@@ -191,7 +194,7 @@ func (s *stage) checkTable(out string) {
 			if cells[column] {
 				want += " ✓ |"
 			} else {
-				want += " – |"
+				want += " –" + reasons[client+" "+column] + " |"
 			}
 		}
 		if labels[client] == "" || !strings.Contains(string(guide), want+"\n") {
@@ -200,8 +203,12 @@ func (s *stage) checkTable(out string) {
 	}
 }
 
-// columns are those of the table in docs/clients.md, and labels the names of its rows.
+// columns are those of the table in docs/clients.md, labels the names of its rows, and reasons the notes about its empty cells.
 var (
+	reasons = map[string]string{
+		"deepchat resume": "¹", "deepchat-json resume": "¹", "deepchat approvals": "²", "deepchat-json approvals": "²",
+		"deepchat-json stream": "³", "deepchat-json tools": "³",
+	}
 	columns = []string{"send", "stream", "tools", "files", "stop", "resume", "choices", "approvals", "history"}
 	labels  = map[string]string{
 		"openai":            "`openai` 7.57.0, chat completions",
@@ -261,6 +268,8 @@ func (s *stage) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chu
 			parts = []llm.Chunk{{Text: "I look it up."}, call("SEARCH", `{"q":"tea"}`)}
 		case strings.Contains(said, "ask me"):
 			parts = []llm.Chunk{call("ASK", `{}`)}
+		case strings.Contains(said, "pay now"):
+			parts = []llm.Chunk{call("PAY", `{"euro":5}`)}
 		case len(last.Images) > 0:
 			parts = []llm.Chunk{{Text: "You sent " + last.Images[0].Type + "."}}
 		default:
@@ -319,4 +328,20 @@ func (ask) Act(ctx context.Context, c *action.Call) (action.Result, error) {
 	}
 	c.Update("Chosen.")
 	return action.Result{Text: q.Options[q.Choice]}, nil
+}
+
+// pay is a tool that needs the approval of the owner for each call.
+type pay struct{}
+
+func (pay) Spec() action.Spec {
+	return action.Spec{Name: "PAY", Label: "Payment", Description: "Pays.", Effect: action.Dangerous,
+		Parameters: json.RawMessage(`{"type":"object","properties":{"euro":{"type":"number"}}}`)}
+}
+
+func (pay) Guard(*action.Call) *action.Approval {
+	return &action.Approval{Server: "bank", Tool: "PAY", Shown: "Pay 5 euros."}
+}
+
+func (pay) Act(context.Context, *action.Call) (action.Result, error) {
+	return action.Result{Text: "paid"}, nil
 }

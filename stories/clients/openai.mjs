@@ -87,6 +87,18 @@ equal(said(await chat([user('ask me')], 'q')), 'Which color?\n\n1. Red\n2. Blue'
 equal(said(await chat([user('ask me'), assistant('Which color?'), user('Blue')], 'q')), 'Chosen.\n\nIt is: Blue', 'the chosen one')
 cell('openai choices')
 
+// An approval of the owner is a text with numbered options too, and the next message decides: by number or text.
+const owner = { Authorization: 'Bearer ' + process.env.OWNER_TOKEN }
+const request = '🔐 **PAY** (bank, dangerous)\n```\nPay 5 euros.\n```\n\n⏳ Waiting for an approval.\n\n1. Once\n2. Deny'
+for (const [word, end] of [['1', 'It is: paid'], ['Once', 'It is: paid'], ['deny', 'The call was not approved.']]) {
+  const headers = { ...owner, 'X-Conversation-Id': 'pay ' + word }
+  const decide = async messages => said(await client.chat.completions.create({ model, messages }, { headers }))
+  equal(await decide([user('pay now')]), request, 'an approval')
+  const decided = await decide([user('pay now'), assistant(request), user(word)])
+  check(decided.endsWith(end) && !decided.includes('Waiting'), 'decided by ' + word, decided)
+}
+cell('openai approvals')
+
 // Images.
 const pixel = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 equal(said(await chat([user([{ type: 'text', text: 'Look' }, { type: 'image_url', image_url: { url: pixel } }])], 'v')), 'You sent image/png.', 'an image')
@@ -185,6 +197,11 @@ const question = await client.responses.create({ model, input: 'ask me' })
 equal(question.output_text, 'Which color?\n\n1. Red\n2. Blue', 'a question in a response')
 equal((await client.responses.create({ model, input: '2', previous_response_id: question.id })).output_text, 'Chosen.\n\nIt is: Blue', 'chosen in a response')
 cell('openai-responses choices')
+const payment = await client.responses.create({ model, input: 'pay now' }, { headers: owner })
+equal(payment.output_text, request, 'an approval in a response')
+const paid = await client.responses.create({ model, input: 'Once', previous_response_id: payment.id }, { headers: owner })
+check(paid.output_text.endsWith('It is: paid'), 'approved in a response', paid.output_text)
+cell('openai-responses approvals')
 // Stop.
 let id, partial = ''
 for await (const e of await client.responses.create({ model, input: 'tell me', conversation: 'stop', stream: true })) {
@@ -224,6 +241,10 @@ cell('openai-compatible history')
 equal((await generateText(follow([user('ask me')], 'compatible-choice'))).text, 'Which color?\n\n1. Red\n2. Blue', 'a question')
 equal((await generateText(follow([user('ask me'), assistant('Which color?'), user('1')], 'compatible-choice'))).text, 'Chosen.\n\nIt is: Red', 'chosen')
 cell('openai-compatible choices')
+const asOwner = messages => generateText({ model: agent, messages, headers: { ...owner, 'X-Conversation-Id': 'compatible-pay' } })
+equal((await asOwner([user('pay now')])).text, request, 'an approval')
+check((await asOwner([user('pay now'), assistant(request), user('1')])).text.endsWith('It is: paid'), 'approved')
+cell('openai-compatible approvals')
 await joined('openai-compatible', async o => streamText(follow([user('tell me')], 'compatible-resume', { abortSignal: o.signal, onError: () => {}, onAbort: () => {} })).textStream)
 let short = ''
 for await (const more of streamText(follow([user('tell me')], 'compatible-stop')).textStream) {

@@ -54,6 +54,9 @@ func (e *Encoder) Begin(b []byte) []byte {
 func (e *Encoder) Skip(s dialect.State) {
 	e.sent, e.asked = s.Text, e.Continues
 	for _, c := range s.Calls {
+		if e.Continues && !c.Done() {
+			c.Stage = answer.StageRunning // it was decided about: see Encode
+		}
 		if e.Continues || c.Done() { // the end of others is part of this message, and needs their beginning
 			e.calls.Next(c)
 		}
@@ -71,6 +74,9 @@ func (e *Encoder) Encode(b []byte, s dialect.State) []byte {
 		e.add(uistream.Chunk{Type: uistream.ReasoningDelta, ID: e.open, Delta: s.Reasoning})
 	}
 	for _, c := range s.Calls {
+		if e.Approvals && s.Choices != nil && c.ID == s.Waiting() {
+			c.Stage = answer.StageRunning // the client decides about the whole input, also if the call waits before it runs
+		}
 		if _, begun := e.calls[c.ID]; !begun {
 			e.text(s.Text[:min(c.At, len(s.Text))])
 		}

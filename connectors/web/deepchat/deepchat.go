@@ -18,11 +18,25 @@ type Encoder struct {
 	skip string // the text of an earlier message
 }
 
-// Response is an event of a stream, and a whole response.
+// Response is an event of a stream, a whole response, and a message of the history.
 type Response struct {
 	Text      string `json:"text"`
 	Role      string `json:"role,omitempty"`
 	Overwrite bool   `json:"overwrite,omitempty"` // of the bubble; otherwise the text is added to it
+	Files     []File `json:"files,omitempty"`     // of a message
+}
+
+// File names a file of a message. Its content needs the sender's token, which the component does not send for files.
+type File struct {
+	Name string `json:"name"`
+}
+
+// Role returns the component's word for a role.
+func Role(role string) string {
+	if role == dialect.Assistant {
+		return "ai"
+	}
+	return role
 }
 
 // Error is an event of a stream, and the body of an error response.
