@@ -15,6 +15,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/core/schedule"
 )
 
 // I13, IN-14, and who is answered where. What is refused or ignored costs no call of the model.
@@ -249,6 +250,47 @@ func TestBlockOfAVisitor(t *testing.T) {
 			t.Errorf("after /unblock these are blocked: %v, %v", all, err)
 		}
 	})
+}
+
+// Messages of several users wait for one answer. Those of a user who is blocked meanwhile are not answered, wherever they are among the
+// others, and take no rights from the others.
+func TestBlockOfOneAuthorAmongSeveral(t *testing.T) {
+	for _, authors := range [][]chat.EntityID{{"ada", "eve"}, {"eve", "ada"}, {"eve", "ada", "eve"}, {"eve"}} {
+		t.Run(fmt.Sprint(authors), func(t *testing.T) {
+			withHarness(t, func(w *harness) {
+				w.cfg.Memo, w.cfg.Turns.Group = &connectortest.Memory{}, schedule.Collect
+				w.cfg.Access.Owners, w.cfg.Access.Allowed.Accounts = map[chat.EntityID]bool{"ada": true}, map[chat.EntityID]bool{"eve": true, "bob": true}
+				var owner []bool
+				w.addActions(&fakeAction{name: "LOOK", do: func(_ context.Context, c *action.Call) (action.Result, error) {
+					owner = append(owner, c.Turn.Owner)
+					return action.Result{}, nil
+				}})
+				n := w.start()
+				w.model.queue([]step{pause(time.Minute), write("First.")}, []step{call(0, "a", "LOOK", "{}")}, []step{write("Second.")})
+				first := n.send(w.groupMention("bob", "Wait"))
+				var mixed chat.Accepted
+				for i, author := range authors {
+					time.Sleep(time.Second)
+					mixed = n.send(w.groupMention(author, fmt.Sprint(author, "'s ", i)))
+				}
+				if got := w.run(mixed).Inputs; len(got) != len(authors) {
+					t.Fatalf("the waiting run has the inputs %q", got)
+				}
+				w.Must(n.SetBlocked(w.Context(), "eve", "ada", true))
+				w.wantAnswer(first, answer.Completed, "First.")
+				if len(authors) == 1 {
+					w.waitAnswer(mixed)
+					w.wantModelCalls(1)
+					return
+				}
+				w.wantAnswer(mixed, answer.Completed, "Second.")
+				asked := fmt.Sprint(w.model.requests()[1].texts())
+				if strings.Contains(asked, "eve's") || !strings.Contains(asked, "ada's") || !slices.Equal(owner, []bool{true}) {
+					t.Errorf("the model was asked %q with the rights of the owner: %v", asked, owner)
+				}
+			})
+		})
+	}
 }
 
 // Platforms show roles only in their servers. Elsewhere a role of the staff counts as well, until it is gone or has not been seen for

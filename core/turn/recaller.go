@@ -32,13 +32,13 @@ type Recaller struct {
 }
 
 // recall reads the context of the turn: its room, the messages up to the turn, and the authors. It reads again at each
-// attempt, so that edits and deletions since are applied. The rights of the turn are those that all its authors have.
-// It fails with [chat.ErrNothingToSay] if all messages were deleted or their authors blocked, and with the error of the store.
+// attempt, so that edits and deletions since are applied. Messages of users who were blocked since are no longer inputs of the run, and not
+// part of the turn. The rights of the turn are those that all its authors have. It fails with [chat.ErrNothingToSay] if no input is left,
+// and with the error of the store.
 func (rc *Recaller) recall(ctx context.Context, j *journal) (s action.TurnContext, err error) {
 	run := &j.at.run
-	var blocked bool
+	blocked := map[chat.MemoryID]bool{}
 	err = j.persist(ctx, func() error {
-		blocked = len(run.Inputs) > 0
 		s = rc.Asker.with(action.TurnContext{Agent: rc.Agent, Run: run.ID, Private: run.RoomKind.Private(), Answered: run.Inputs})
 		s.Owner, s.Staff, s.Allowed = len(run.Inputs) > 0, len(run.Inputs) > 0, len(run.Inputs) > 0
 		if s.Room, err = rc.Store.Room(ctx, run.Room); err != nil {
@@ -54,27 +54,33 @@ func (rc *Recaller) recall(ctx context.Context, j *journal) (s action.TurnContex
 		s.Recent = attachment.WithoutRepeats(s.Recent, run.Inputs)
 		for _, id := range run.Inputs {
 			m, err := rc.input(ctx, id, s.Recent)
-			switch {
-			case chat.Unless(err, chat.ErrNotFound) != nil:
+			if chat.Unless(err, chat.ErrNotFound) != nil {
 				return err
-			case err == nil:
+			}
+			if blocked[id], err = rc.Pairing.Blocked(ctx, m.Author, nil); err != nil {
+				return err
+			} else if blocked[id] {
+				continue
+			}
+			if m.ID != "" {
 				s.Message = m
 			}
 			if err := rc.rights(ctx, run, m.Author, &s); err != nil {
 				return err
 			}
-			if blocked {
-				if blocked, err = rc.Pairing.Blocked(ctx, m.Author, nil); err != nil {
-					return err
-				}
-			}
 		}
 		return nil
 	})
-	if err == nil && blocked { // since the messages were accepted
-		err = chat.ErrNothingToSay
+	if err != nil || len(run.Inputs) == 0 {
+		return s, err
 	}
-	return s, err
+	run.Inputs = slices.DeleteFunc(slices.Clone(run.Inputs), func(id chat.MemoryID) bool { return blocked[id] })
+	s.Answered = run.Inputs
+	s.Recent = slices.DeleteFunc(slices.Clone(s.Recent), func(m chat.Memory) bool { return blocked[m.ID] })
+	if len(run.Inputs) == 0 {
+		return s, chat.ErrNothingToSay
+	}
+	return s, nil
 }
 
 // input returns a message of the run, from recent if it is a part of that. It fails with the error of the store.
