@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"parley/core/answer"
@@ -218,6 +219,25 @@ func TestShares(t *testing.T) {
 		status, reply := s.ask("GET", url, "", "")
 		s.want(what, http.StatusNotFound, "NOT_FOUND", status, reply)
 	}
+}
+
+// A link ends after its days, and not before; it is not listed then.
+func TestSharesExpire(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, ada, path, _ := answered(t)
+		_, reply := s.ask("POST", path+"/shares", ada, `{"days":2}`)
+		url, _ := reply["share"].(map[string]any)["url"].(string)
+		time.Sleep(48*time.Hour - time.Second)
+		if status, reply := s.ask("GET", "/"+url, "", ""); status != http.StatusOK {
+			t.Errorf("in its days it shows %d %v", status, reply)
+		}
+		time.Sleep(2 * time.Second)
+		status, reply := s.ask("GET", "/"+url, "", "")
+		s.want("after its days", http.StatusNotFound, "NOT_FOUND", status, reply)
+		if _, listed := s.ask("GET", path+"/shares", account(t, "ada", nil), ""); len(listed["shares"].([]any)) > 0 {
+			t.Errorf("listed is %v", listed)
+		}
+	})
 }
 
 // An export has the names and texts of the messages.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -234,6 +235,44 @@ func TestClaims(t *testing.T) {
 	}
 	status, reply = s.ask("POST", "/api/conversations", "", "{}")
 	s.want("a new one without a token", http.StatusUnauthorized, "IDENTITY_REQUIRED", status, reply)
+}
+
+// Without a setting, ids alone open conversations for 30 days after the first start. Each reply says when that ends, also after a restart;
+// then the id opens nothing.
+func TestClaimsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, nil)
+		ends := time.Now().Add(claimTime)
+		old := s.opens("")
+		ada := s.visitor()
+		read := func(token string) (status int, sunset string) {
+			r := httptest.NewRequest("GET", "https://shop.example"+old+"/messages", nil)
+			r.Header.Set("Origin", "https://shop.example")
+			if token != "" {
+				r.Header.Set("Authorization", "Bearer "+token)
+			}
+			w := httptest.NewRecorder()
+			s.api.ServeHTTP(w, r)
+			return w.Code, w.Header().Get("Sunset")
+		}
+		time.Sleep(claimTime - time.Minute)
+		s.web.claims.found = time.Time{} // as after a restart
+		if status, sunset := read(""); status != http.StatusOK || sunset != ends.UTC().Format(http.TimeFormat) {
+			t.Errorf("before the end it is %d until %s; want until %v", status, sunset, ends)
+		}
+		if status, _ := read(ada); status != http.StatusOK {
+			t.Errorf("it is claimed with %d", status)
+		}
+		time.Sleep(2 * time.Minute)
+		for who, c := range map[string]struct {
+			token string
+			want  int
+		}{"the id": {"", http.StatusNotFound}, "a late visitor": {s.visitor(), http.StatusNotFound}, "its reader": {ada, http.StatusOK}} {
+			if status, _ := read(c.token); status != c.want {
+				t.Errorf("after the end, %s finds %d; want %d", who, status, c.want)
+			}
+		}
+	})
 }
 
 // A token of the site is refused unless all of it is right.

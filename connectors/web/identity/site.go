@@ -55,9 +55,10 @@ type Site struct {
 	fixed  any // the key, unless there is a set of them
 	client *http.Client
 
-	mu   sync.Mutex
-	set  map[string]any // keys by their ids
-	read time.Time
+	mu    sync.Mutex
+	set   map[string]any // keys by their ids
+	read  time.Time      // when the set was read
+	tried time.Time      // when that was last attempted
 }
 
 // NewSite fails if the configured key can't be read. It asks the address of JWKS when it first needs a key.
@@ -146,13 +147,13 @@ func (s *Site) key(ctx context.Context, id string) (any, error) {
 	defer s.mu.Unlock()
 	key, ok := s.find(id)
 	age := time.Since(s.read)
-	if ok && age < jwksFresh || !s.read.IsZero() && age < jwksPause {
+	if ok && age < jwksFresh || time.Since(s.tried) < jwksPause {
 		if !ok {
 			return nil, ErrUnknown
 		}
 		return key, nil
 	}
-	s.read = time.Now()
+	s.tried = time.Now()
 	set, err := s.fetch(ctx)
 	if err != nil {
 		if ok { // the known key is used while the set can't be read
@@ -160,7 +161,7 @@ func (s *Site) key(ctx context.Context, id string) (any, error) {
 		}
 		return nil, err
 	}
-	s.set = set
+	s.set, s.read = set, s.tried
 	if key, ok = s.find(id); !ok {
 		return nil, ErrUnknown
 	}

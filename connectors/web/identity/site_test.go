@@ -58,8 +58,8 @@ func TestPublicKeys(t *testing.T) {
 	}
 }
 
-// A key of a set is found by its id. A new one is found later, but the set is not read for each unknown id. Known keys work while
-// the set can't be read.
+// A key of a set is found by its id. A new one is found later, but the set is not read for each unknown id. A removed one is refused
+// ten minutes after the set was read. Known keys work while the set can't be read, which is tried every half minute.
 func TestKeySets(t *testing.T) {
 	keys := map[string]*ecdsa.PrivateKey{}
 	for _, id := range []string{"a", "b"} {
@@ -99,8 +99,19 @@ func TestKeySets(t *testing.T) {
 	verify("the first", "a", nil, 1)
 	verify("a new one at once", "b", ErrUnknown, 1)
 	shown = []string{"a", "b"}
-	site.read = site.read.Add(-jwksPause)
+	pass := func(d time.Duration) { site.read, site.tried = site.read.Add(-d), site.tried.Add(-d) }
+	pass(jwksPause)
 	verify("a new one later", "b", nil, 2)
-	away, site.read = true, site.read.Add(-jwksFresh)
+	away = true
+	pass(jwksFresh)
 	verify("while the set is away", "a", nil, 3)
+	verify("at once after that", "a", nil, 3)
+	away, shown = false, []string{"b"}
+	pass(jwksPause)
+	verify("a removed one, with the set back", "a", ErrUnknown, 4)
+	shown = []string{"a"}
+	pass(jwksFresh - time.Second)
+	verify("a removed one before ten minutes", "b", nil, 4)
+	pass(time.Second)
+	verify("a removed one after ten minutes", "b", ErrUnknown, 5)
 }
