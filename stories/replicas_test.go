@@ -1,6 +1,7 @@
 package stories_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorilla/websocket"
 	"github.com/jackc/pgx/v5"
 
 	"parley"
@@ -308,5 +310,69 @@ func TestRollingRestart(t *testing.T) {
 	time.Sleep(time.Second)
 	if times := answered(); slices.Max(times) > 1 || len(r.answers()) != total {
 		t.Errorf("the questions are answered %v times, in %q", times, r.answers())
+	}
+}
+
+// heldWriter waits before it writes the rest of an answer.
+type heldWriter struct {
+	http.ResponseWriter
+	rest <-chan struct{}
+}
+
+func (w *heldWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *heldWriter) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte("the rest")) {
+		<-w.rest
+	}
+	return w.ResponseWriter.Write(p)
+}
+
+// A message comes on a socket of one replica, and its answer is read on a socket of another, while it is written and after.
+func TestReplicasShareSockets(t *testing.T) {
+	rest := make(chan struct{})
+	model := modelfake.New(modelfake.Options{Choose: func(modelfake.Request) modelfake.Script {
+		return modelfake.Script{modelfake.Text("The first part"), modelfake.Text(" and the rest.")}
+	}})
+	r := startReplicas(t, 2, "queue", http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) { model.ServeHTTP(&heldWriter{w, rest}, q) }))
+	conversation, err := r.nodes[0].Open(t.Context())
+	r.Must(err)
+	type message struct {
+		Request string
+		Status  int
+		Event   struct{ Text, FullText *string }
+	}
+	connect := func(n *replica) (c *websocket.Conn, text func(until string) string) {
+		c, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(n.Base, "http")+"/api/socket", nil)
+		r.Must(err)
+		t.Cleanup(func() { _ = c.Close() })
+		said := ""
+		return c, func(until string) string {
+			r.Must(c.SetReadDeadline(time.Now().Add(time.Minute)))
+			for !strings.HasSuffix(said, until) {
+				var m message
+				if err := c.ReadJSON(&m); err != nil {
+					t.Fatalf("%v after %q", err, said)
+				}
+				switch {
+				case m.Event.FullText != nil:
+					said = *m.Event.FullText
+				case m.Event.Text != nil:
+					said += *m.Event.Text
+				}
+			}
+			return said
+		}
+	}
+	writer, written := connect(r.nodes[0])
+	reader, read := connect(r.nodes[1])
+	r.Must(writer.WriteJSON(map[string]string{"request": "1", "type": "send", "conversation": conversation, "text": "Hello", "clientMessageId": "1"}))
+	written("The first part")
+	r.Must(reader.WriteJSON(map[string]string{"request": "1", "type": "resume", "conversation": conversation}))
+	read("The first part")
+	close(rest)
+	const whole = "The first part and the rest."
+	if got := []string{written("rest."), read("rest.")}; !slices.Equal(got, []string{whole, whole}) {
+		t.Errorf("the sockets have shown %q", got)
 	}
 }
