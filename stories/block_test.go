@@ -208,7 +208,7 @@ func TestBlockStopsAnswersAndIsAudited(t *testing.T) {
 		}
 		c.Say(connectortest.Ada, c.ada, "/unblock "+c.Account(connectortest.Eve))
 		c.WaitIdle()
-		log := c.logIn().get("/audit?format=csv")
+		log := c.logIn(connectortest.Ada).get("/audit?format=csv")
 		who := strings.Replace(c.Account(connectortest.Ada), ":", "/", 1) + ",a chat,"
 		for _, want := range []string{who + "block,", who + "unblock,", who + "approved,"} {
 			if strings.Count(log, want) != 1 {
@@ -225,7 +225,7 @@ func TestVisitorBlockedOnThePage(t *testing.T) {
 		c.restartWith(func(cfg *config.Config) {
 			cfg.People.Owners = []config.Account{config.Account(c.Account(connectortest.Ada))}
 		})
-		o := c.logIn()
+		o := c.logIn(connectortest.Ada)
 		resp, err := c.browser.HTTP.Post(c.browser.Base+"/api/visitors", "application/json", strings.NewReader("{}"))
 		c.Must(err)
 		var made struct{ Visitor struct{ Token string } }

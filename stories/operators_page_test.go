@@ -13,6 +13,7 @@ import (
 
 	"parley/config"
 	"parley/connectors/connectortest"
+	"parley/connectors/connectortest/discordworld"
 	"parley/models/modelfake"
 )
 
@@ -22,12 +23,13 @@ type operator struct {
 	http *http.Client
 }
 
-// logIn logs Ada in with the code that the bot gives her.
-func (c *chatHarness) logIn() *operator {
+// logIn logs a user in with the code that the bot gives them.
+func (c *chatHarness) logIn(who connectortest.User) *operator {
 	c.Helper()
-	c.Say(connectortest.Ada, c.ada, "/admin")
-	c.waitShown(c.ada, "enter this code")
-	said := strings.Join(connectortest.BotTexts(c, c.ada), "\n")
+	own := c.Direct(who)
+	c.Say(who, own, "/admin")
+	c.waitShown(own, "enter this code")
+	said := strings.Join(connectortest.BotTexts(c, own), "\n")
 	code := regexp.MustCompile(`[A-Z2-7]{4}-[A-Z2-7]{4}-[A-Z2-7]{4}`).FindString(said)
 	jar, err := cookiejar.New(nil)
 	c.Must(err)
@@ -78,7 +80,7 @@ func TestChatApprovalOnTheOperatorsPage(t *testing.T) {
 		s, w := withShop(c, func(cfg *config.Config) {
 			cfg.People.Allowed = append(cfg.People.Allowed, config.Member(c.Account(connectortest.Bob)))
 		}), c.Platform.(buttonPlatform)
-		o := c.logIn()
+		o := c.logIn(connectortest.Ada)
 		bob := c.Direct(connectortest.Bob)
 		for _, who := range []struct {
 			user connectortest.User
@@ -118,6 +120,44 @@ func TestChatApprovalOnTheOperatorsPage(t *testing.T) {
 		c.waitShown(bob, "Only owners and staff")
 		if texts := connectortest.BotTexts(c, bob); slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(s, "code") }) {
 			t.Errorf("Bob gets a code: %q", texts)
+		}
+	})
+}
+
+// A role of the staff on Discord counts in the direct chat and on the operator's page, once its owner has written in the server, and no
+// longer after they have written there without it.
+func TestStaffByRoleOnTheOperatorsPage(t *testing.T) {
+	onDiscord(t, func(c *chatHarness, w *discordworld.Platform) {
+		role, bob, own := w.Fake.AddRole(w.Guild(), "helper"), w.User(connectortest.Bob), c.Direct(connectortest.Bob)
+		c.restartWith(func(cfg *config.Config) {
+			cfg.People.Staff = append(cfg.People.Staff, config.Member("discord:role:"+role))
+		})
+		w.Fake.SetRoles(bob, role)
+		refused := func(when string) {
+			t.Helper()
+			before := len(connectortest.BotTexts(c, own))
+			c.Say(connectortest.Bob, own, "/admin")
+			c.WaitIdle()
+			if said := strings.Join(connectortest.BotTexts(c, own)[before:], "\n"); strings.Contains(said, "code") || !strings.Contains(said, "Only owners and staff") {
+				t.Errorf("%s, Bob reads %q", when, said)
+			}
+		}
+		refused("before the role was seen")
+		c.Mention(connectortest.Bob, c.group, "Good morning")
+		c.WaitIdle()
+		o := c.logIn(connectortest.Bob)
+		if page := o.get("/people"); !strings.Contains(page, ">staff</span>") {
+			t.Errorf("the page of the people is %s", page)
+		}
+		eve := c.Account(connectortest.Eve)
+		c.Say(connectortest.Bob, own, "/block "+eve)
+		c.waitShown(own, "is blocked")
+		w.Fake.SetRoles(bob)
+		c.Mention(connectortest.Bob, c.group, "Good evening")
+		c.WaitIdle()
+		refused("without the role")
+		if page := o.get("/people"); !strings.Contains(page, "Log in") {
+			t.Errorf("without the role, the page is %s", page)
 		}
 	})
 }

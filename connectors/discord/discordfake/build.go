@@ -56,6 +56,13 @@ func (s *Server) AddRole(guildID, name string) string {
 	return s.addRole(guildID, role{name: name})
 }
 
+// SetRoles sets the roles of a user in all servers.
+func (s *Server) SetRoles(userID string, roles ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mustUser(userID).roles = roles
+}
+
 // AddBotRole adds the role that Discord makes for the bot when it joins a guild, and returns its id.
 func (s *Server) AddBotRole(guildID string) string {
 	s.mu.Lock()

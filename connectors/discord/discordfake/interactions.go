@@ -180,7 +180,7 @@ func (s *Server) interact(i *interaction, data object) string {
 	}
 	if g := i.channel.guild; g != nil {
 		o["guild_id"], o["context"] = g.id, 0
-		o["member"] = object{"user": i.user.object(), "nick": nil, "roles": []string{}}
+		o["member"] = object{"user": i.user.object(), "nick": nil, "roles": append([]string{}, i.user.roles...)}
 	} else {
 		o["user"], o["context"] = i.user.object(), 1
 	}

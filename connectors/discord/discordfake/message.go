@@ -77,7 +77,7 @@ func (u *user) object() object {
 
 func (u *user) memberObject(now time.Time) object {
 	return object{
-		"nick": nil, "roles": []string{}, "joined_at": timestamp(now.Add(-24 * time.Hour)),
+		"nick": nil, "roles": append([]string{}, u.roles...), "joined_at": timestamp(now.Add(-24 * time.Hour)),
 		"deaf": false, "mute": false, "flags": 0, "pending": false,
 	}
 }

@@ -40,6 +40,7 @@ type user struct {
 	id, name string
 	bot      bool
 	dmClosed bool
+	roles    []string // in all servers
 }
 
 type role struct {
