@@ -18,6 +18,7 @@ import (
 	"parley/core/llm"
 	"parley/core/quota"
 	"parley/core/schedule"
+	"parley/core/turn"
 	"parley/gatewaytest"
 	"parley/plugins/essentials"
 )
@@ -61,6 +62,30 @@ func TestSteer(t *testing.T) {
 		want := []string{"A", "And B", fox + "\n\nBoth done.", "C"}
 		if diff := cmp.Diff(want, w.model.requests()[2].texts()); diff != "" {
 			w.Errorf("the next prompt (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// The receipt of an answer that a later message has joined shows both, to its author and to the owner.
+func TestSteerInTheReceipt(t *testing.T) {
+	withHarness(t, func(w *harness) {
+		w.steering()
+		n := w.start()
+		w.model.queue([]step{call(0, "c", "LOOK", "{}")}, []step{write("Both done.")})
+		a := n.sendText("Question A")
+		time.Sleep(10 * time.Second)
+		n.sendText("And B")
+		w.wantAnswer(a, answer.Completed, "Both done.")
+		w.chat.forgetSeen() // the mark is not stored
+		if _, said := w.waitAnswer(n.sendText("/why")); !strings.Contains(said, "`; messages: 2\n") {
+			w.Errorf("/why shows %s", said)
+		}
+		r, err := turn.ReceiptOf(w.Context(), w.Store, a.Run)
+		w.Must(err)
+		for _, text := range []string{"- Conversation, ada, ", ": Question A\n", ": And B"} {
+			if !strings.Contains(r.Whole(), text) {
+				w.Errorf("the receipt lacks %q:\n%s", text, r.Whole())
+			}
 		}
 	})
 }
