@@ -381,6 +381,20 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// A task that can't be started says why, and the audit log names it.
+func TestTasksThatCannotStart(t *testing.T) {
+	p := newPage(t, nil)
+	owner := p.logIn("fake/olga")
+	for id, want := range map[string]string{"hook/build": "The agent does not know the room of this task.", "hook/gone": "It is not there any more."} {
+		if status, body := p.post(owner, "/admin/tasks", "do", "run", "id", id); status != http.StatusUnprocessableEntity || !strings.Contains(body, want) {
+			t.Errorf("%s: %d %s; want %q", id, status, body, want)
+		}
+		if _, log := p.get(owner, "/admin/audit?format=csv"); !strings.Contains(log, ",run failed,"+id+"\n") {
+			t.Errorf("the audit log after %s is %s", id, log)
+		}
+	}
+}
+
 // Lists that are cut off are still searched and filtered as a whole: a failed question and a quiet room are found behind any number of newer ones.
 func TestOldRoomsAndFailures(t *testing.T) {
 	p := newPage(t, nil)

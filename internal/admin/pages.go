@@ -268,6 +268,9 @@ func (a *Admin) tasks(*visit) view {
 // runTask starts a schedule or a hook.
 func (a *Admin) runTask(v *visit) (string, error) {
 	kind, name, _ := strings.Cut(v.PostForm.Get("id"), "/")
+	if !slices.ContainsFunc(a.Gateway.Tasks(), func(t Task) bool { return t.Kind == kind && t.Name == name }) {
+		return "", chat.ErrNotFound
+	}
 	err := a.Gateway.RunTask(v.Context(), kind, name)
 	if errors.Is(err, chat.ErrUnreached) || errors.Is(err, chat.ErrNotFound) {
 		err = userError("The agent does not know the room of this task. Write to it there first.")

@@ -131,7 +131,7 @@ func (a *Admin) doForm(rw http.ResponseWriter, v *visit) {
 	}
 	switch {
 	case errors.As(err, &problem):
-		if err := a.record(v.Request, v.session.Who, do+" failed", said); err != nil {
+		if err := a.record(v.Request, v.session.Who, do+" failed", v.PostForm.Get("id")); err != nil {
 			a.Log.Error("a failed change is not in the audit log", "err", err)
 		}
 		a.renderPage(rw, v, http.StatusUnprocessableEntity, v.page.show(a, v), problem.Error())
