@@ -381,6 +381,36 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// Twenty browsers can follow live answers. The next one is refused, until one of them leaves.
+func TestTooManyLiveStreams(t *testing.T) {
+	p := newPage(t, nil)
+	owner := p.logIn("fake/olga")
+	var leave []func() error
+	follow := func() (int, string) {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.url+"/admin/events", nil)
+		p.must(err)
+		resp, err := owner.Do(r)
+		p.must(err)
+		leave = append(leave, resp.Body.Close)
+		return resp.StatusCode, resp.Header.Get("Retry-After")
+	}
+	for range 20 {
+		if status, _ := follow(); status != http.StatusOK {
+			t.Fatalf("a stream is refused with %d", status)
+		}
+	}
+	if status, retry := follow(); status != http.StatusTooManyRequests || retry == "" {
+		t.Errorf("one more is answered with %d, Retry-After %q", status, retry)
+	}
+	p.must(leave[0]())
+	for status := 0; status != http.StatusOK; status, _ = follow() { // once the gateway has noticed
+		p.must(leave[len(leave)-1]())
+	}
+	for _, l := range leave {
+		_ = l()
+	}
+}
+
 // A task that can't be started says why, and the audit log names it.
 func TestTasksThatCannotStart(t *testing.T) {
 	p := newPage(t, nil)

@@ -74,6 +74,7 @@ func (a *Admin) events(rw http.ResponseWriter, v *visit) {
 	case a.streams <- struct{}{}:
 		defer func() { <-a.streams }()
 	default:
+		rw.Header().Set("Retry-After", "10")
 		http.Error(rw, "Too many browsers follow live answers. Close one.", http.StatusTooManyRequests)
 		return
 	}

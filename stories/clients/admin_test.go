@@ -284,6 +284,35 @@ func TestOperatorOnAPhone(t *testing.T) {
 	}
 }
 
+// retryScript runs the script of the page with an event source that the test ends. The first argument is the script.
+const retryScript = `
+const { readFileSync } = require('node:fs'), { runInNewContext } = require('node:vm')
+const sources = [], timers = []
+class EventSource {
+  static CLOSED = 2
+  constructor(url) { this.url = url; this.readyState = 0; sources.push(this) }
+}
+const document = { querySelector: (what) => (what === '#live' ? {} : null) }
+runInNewContext(readFileSync(process.argv[1], 'utf8'), { document, location: {}, EventSource, setTimeout: (f, ms, ...args) => timers.push([f, ms, args]) })
+sources[0].onerror() // the connection was cut: the browser connects again itself
+console.log(sources.length, timers.length)
+for (let n = 1; n <= 3; n++) { // refused
+  sources.at(-1).readyState = EventSource.CLOSED
+  sources.at(-1).onerror()
+  const [f, ms, args] = timers.at(-1)
+  f(...args)
+  console.log(sources.length, timers.length, sources.at(-1).url, ms >= 5000 && ms < 10000)
+}`
+
+// After a refusal, such as 429, a browser does not connect again. The page does, after five to ten seconds, as often as it takes.
+func TestLivePageReconnectsAfterARefusal(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "node", "-e", retryScript, filepath.Join("..", "..", "internal", "admin", "pages", "admin.js")).CombinedOutput()
+	const want = "1 0\n2 1 /admin/events true\n3 2 /admin/events true\n4 3 /admin/events true\n"
+	if string(out) != want || err != nil {
+		t.Errorf("%v\n%s\nwant\n%s", err, out, want)
+	}
+}
+
 // Each page passes axe-core, light and dark, on a desktop and on a phone.
 func TestOperatorsPagesAreAccessible(t *testing.T) {
 	dir, err := packages()
