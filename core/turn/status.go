@@ -194,8 +194,13 @@ func (cr *commandRun) askToForget(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if said, err := cr.Store.Recent(ctx, m.Room, chat.Said, 0, 1); err == nil && len(said) == 0 {
-		return lang.Say(ctx, "forget.new"), nil
+	var said []chat.Memory
+	err = cr.journal.persist(ctx, func() (err error) {
+		said, err = cr.Store.Recent(ctx, m.Room, chat.Said, 0, 1)
+		return err
+	})
+	if err != nil || len(said) == 0 {
+		return lang.Say(ctx, "forget.new"), err
 	}
 	_, err = cr.asking.ask(ctx, chat.Question{Options: []string{lang.Say(ctx, "forget.yes"), lang.Say(ctx, "forget.no")}, For: []chat.EntityID{m.Author}, Handler: action.Forget})
 	if cr.at.run.RoomKind == chat.API { // the page shows the stored messages
