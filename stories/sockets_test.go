@@ -123,10 +123,11 @@ func (s *sockets) stop() {
 // waitUntil waits until something is so.
 func (s *sockets) waitUntil(what string, until func() bool) {
 	s.Helper()
+	over := time.After(3 * time.Minute)
 	for !until() {
 		select {
 		case <-s.changed:
-		case <-time.After(time.Minute):
+		case <-over:
 			s.Fatalf("in vain: %s\n%q\nlog:\n%s", what, connectortest.BotTexts(s, s.place), s.Logged.String())
 		}
 	}
