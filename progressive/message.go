@@ -83,10 +83,11 @@ func WithJournal(run chat.Run, j Journal) Option {
 }
 
 // WithButtons shows a button below an answer to a user's message: to stop it, and then to retry it. It costs no request of its own, except
-// if the last words are visible before the end.
+// if the last words are visible before the end. It does nothing if the sink is no [Buttoner].
 func WithButtons(run chat.Run) Option {
 	return func(m *Message) {
-		if run.Kind.Claims() && run.Kind != chat.RunTask && run.Kind != chat.RunOverflow {
+		b, ok := m.sink.(Buttoner)
+		if ok && b.HasButtons() && run.Kind.Claims() && run.Kind != chat.RunTask && run.Kind != chat.RunOverflow {
 			m.turn = run.Response
 		}
 	}

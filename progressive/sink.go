@@ -81,6 +81,13 @@ type Resender interface {
 	Marked(p Part) Part
 }
 
+// Buttoner is a [Sink] with buttons. With a sink that lacks it, or returns false, answers have no buttons of commands: as text, such
+// as a numbered option, they would be in the way.
+type Buttoner interface {
+	// HasButtons reports whether users see an Offer as buttons. It always returns the same value.
+	HasButtons() bool
+}
+
 // Prober is a [Sink] that can find out whether the platform works again in its chat. With a sink that lacks it, the pauses
 // between attempts are fixed.
 type Prober interface {

@@ -76,6 +76,9 @@ const (
 	filesOnly = "Here you are:"
 )
 
+// HasButtons implements [progressive.Buttoner].
+func (r *response) HasButtons() bool { return true }
+
 // Render implements [progressive.Sink]. The final state has a text in any case, because Discord shows that the bot is
 // thinking until there is one: without an answer, the reason.
 func (r *response) Render(v answer.View, refused ...string) []progressive.Part {

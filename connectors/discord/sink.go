@@ -106,6 +106,9 @@ func (s *sink) Render(v answer.View, refused ...string) []progressive.Part {
 	return s.prose.Parts(v, refused...)
 }
 
+// HasButtons implements [progressive.Buttoner].
+func (s *sink) HasButtons() bool { return true }
+
 // Resends implements [progressive.Resender]: a message whose posting had an unknown outcome is posted again with a
 // mark, as bots can't ask for their own messages by nonce. It matters only when the nonce is too old to deduplicate.
 func (s *sink) Resends() bool { return true }

@@ -88,6 +88,9 @@ func (s *sink) Render(v answer.View, refused ...string) []progressive.Part {
 	return s.prose.Parts(v, refused...)
 }
 
+// HasButtons implements [progressive.Buttoner].
+func (s *sink) HasButtons() bool { return true }
+
 // Resends implements [progressive.Resender]. The owner decides which is worse: a message twice, or none.
 func (s *sink) Resends() bool { return s.telegram.config.Ambiguous != AmbiguousSkip }
 
