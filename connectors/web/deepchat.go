@@ -53,8 +53,10 @@ func (a deepchatAPI) history(rw http.ResponseWriter, r *http.Request) {
 	}
 	messages := []deepchat.Response{}
 	for _, m := range x.recent {
-		role, text := a.said(m)
-		one := deepchat.Response{Role: deepchat.Role(role), Text: text}
+		one := deepchat.Response{Role: "user"}
+		if _, one.Text = a.said(m); a.web.opts.wrote(m) {
+			one.Role = "ai"
+		}
 		for _, f := range attachedTo(m) {
 			one.Files = append(one.Files, deepchat.File{Name: f.Name})
 		}

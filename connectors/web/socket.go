@@ -56,7 +56,7 @@ type socket struct {
 	pending map[string]context.CancelFunc // by the client's names of requests
 	work    sync.WaitGroup                // of the pending ones
 
-	reads []string // its conversations, the newest last: see [typists]
+	reads []string // its conversations: see [typists]
 }
 
 // connect begins a socket: GET /api/socket. The guard has checked the Origin already.

@@ -18,39 +18,29 @@ type typists struct {
 	by map[string]map[*socket]time.Time
 }
 
-// enter makes s a reader of a conversation, until it leaves or reads maxTypists newer ones.
+// enter makes s a reader of a conversation, until it leaves, unless it reads maxTypists others.
 func (t *typists) enter(s *socket, conversation string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	readers := t.by[conversation]
-	if _, reads := readers[s]; reads {
+	if _, reads := t.by[conversation][s]; reads || len(s.reads) == maxTypists {
 		return
 	}
-	if readers == nil {
-		readers = map[*socket]time.Time{}
-		t.by[conversation] = readers
+	if t.by[conversation] == nil {
+		t.by[conversation] = map[*socket]time.Time{}
 	}
-	readers[s] = time.Time{}
-	if s.reads = append(s.reads, conversation); len(s.reads) > maxTypists {
-		t.remove(s, 1)
-	}
+	t.by[conversation][s] = time.Time{}
+	s.reads = append(s.reads, conversation)
 }
 
 // leave removes s.
 func (t *typists) leave(s *socket) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.remove(s, len(s.reads))
-}
-
-// remove removes s from the first n of its conversations. The caller holds the lock.
-func (t *typists) remove(s *socket, n int) {
-	for _, c := range s.reads[:n] {
+	for _, c := range s.reads {
 		if delete(t.by[c], s); len(t.by[c]) == 0 {
 			delete(t.by, c)
 		}
 	}
-	s.reads = append(s.reads[:0:0], s.reads[n:]...)
 }
 
 // others returns the other readers of a conversation. None had a hint of s a moment ago: see recent.

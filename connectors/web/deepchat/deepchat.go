@@ -31,14 +31,6 @@ type File struct {
 	Name string `json:"name"`
 }
 
-// Role returns the component's word for a role.
-func Role(role string) string {
-	if role == dialect.Assistant {
-		return "ai"
-	}
-	return role
-}
-
 // Error is an event of a stream, and the body of an error response.
 type Error struct {
 	Error string `json:"error"`
