@@ -60,7 +60,7 @@ func TestChooseOption(t *testing.T) {
 		c.model.Queue(script, modelfake.Script{modelfake.Text("Sencha it is.")})
 		c.Say(connectortest.Ada, c.ada, "tea please")
 		c.Pass(time.Minute)
-		if got := w.Buttons(c.ada); !slices.Equal(got, []string{"Assam", "Sencha"}) {
+		if got := w.Buttons(c.ada); len(got) < 2 || !slices.Equal(got[:2], []string{"Assam", "Sencha"}) { // on Discord, "Something else…" follows
 			c.Fatalf("the buttons are %q", got)
 		}
 		w.Press(connectortest.Ada, c.ada, 1)
