@@ -195,8 +195,7 @@ func (s *Server) greet(c *conn, sn *session) {
 	sn.push("READY", encode(object{
 		"v": json.RawMessage(c.version), "user": s.bot.object(), "guilds": guilds, "session_id": sn.id,
 		"resume_gateway_url": cmp.Or(s.hub.resumeURL, s.opts.gatewayURL, c.url), "shard": [2]int{sn.shard, sn.shards},
-		"application":      object{"id": application["id"], "flags": application["flags"]},
-		"private_channels": []object{}, "session_type": "normal",
+		"application": object{"id": application["id"], "flags": application["flags"], "flags_new": application["flags_new"]},
 	}))
 	if sn.intents&IntentGuilds == 0 {
 		return

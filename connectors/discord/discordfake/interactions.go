@@ -40,7 +40,7 @@ type interaction struct {
 	answered  bool
 	deferred  bool // the user sees that the bot is thinking
 	ephemeral bool
-	original  *message // nil while deferred, and if it is the pressed message
+	original  *message // nil while deferred
 }
 
 // PressAnswer is what an interaction was answered with.
@@ -180,7 +180,8 @@ func (s *Server) interact(i *interaction, data object) string {
 	}
 	if g := i.channel.guild; g != nil {
 		o["guild_id"], o["context"] = g.id, 0
-		o["member"] = object{"user": i.user.object(), "nick": nil, "roles": append([]string{}, i.user.roles...)}
+		member := i.user.guildMember(i.at)
+		o["member"], member["permissions"] = member, "0"
 	} else {
 		o["user"], o["context"] = i.user.object(), 1
 	}
@@ -237,7 +238,7 @@ func (s *Server) callback(c *call) (int, any, *apiError) {
 		switch {
 		case i.answered:
 			return 0, nil, refuse(http.StatusBadRequest, 40060, "Interaction has already been acknowledged.")
-		case since > answerWithin:
+		case since > s.opts.answerWithin:
 			return 0, nil, refuse(http.StatusNotFound, 10062, "Unknown interaction")
 		}
 		out := PressAnswer{User: i.user.id, Type: form.Type, After: since}
@@ -246,9 +247,36 @@ func (s *Server) callback(c *call) (int, any, *apiError) {
 		}
 		i.answered = true
 		s.pressAnswers = append(s.pressAnswers, out)
+		if c.query.Get("with_response") == "true" {
+			return http.StatusOK, s.callbackObject(i, form.Type), nil
+		}
 		return http.StatusNoContent, nil, nil
 	}
 	return 0, nil, refuse(http.StatusNotFound, 10062, "Unknown interaction")
+}
+
+// update changes the pressed message.
+func (s *Server) update(m *message, data *createForm) *apiError {
+	form := editForm{Embeds: data.Embeds, Components: data.Components}
+	if data.Content != nil {
+		form.Content = encode(*data.Content)
+	}
+	next := *m
+	text, e := s.applyEdit(&next, &form)
+	if e == nil {
+		*m = next
+		s.revise(m, text, s.mentionsOf(m.channel, text, data.AllowedMentions, s.replied(m)))
+	}
+	return e
+}
+
+// callbackObject is the response to a callback that asked for one.
+func (s *Server) callbackObject(i *interaction, kind int) object {
+	about, resource := object{"id": i.id, "type": i.kind}, object{"type": kind}
+	if m := i.original; m != nil {
+		about["response_message_id"], resource["message"] = m.id, s.messageObject(m)
+	}
+	return object{"interaction": about, "resource": resource}
 }
 
 // answersOf are the answers that each kind of interaction takes.
@@ -298,6 +326,10 @@ func (s *Server) respond(i *interaction, form callbackForm, out *PressAnswer) *a
 	case 6, 7:
 		if i.pressed == nil {
 			return invalidForm("type", "INTERACTION_CALLBACK_TYPE", "there is no message to update")
+		}
+		i.original = i.pressed
+		if form.Type == 7 {
+			return s.update(i.pressed, &data)
 		}
 	}
 	return nil

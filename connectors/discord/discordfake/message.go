@@ -82,6 +82,13 @@ func (u *user) memberObject(now time.Time) object {
 	}
 }
 
+// guildMember is the member with its user, as it stands outside of messages.
+func (u *user) guildMember(now time.Time) object {
+	o := u.memberObject(now)
+	o["user"] = u.object()
+	return o
+}
+
 // object is the message as REST answers it.
 func (s *Server) messageObject(m *message) object {
 	o := s.bareObject(m)
@@ -148,6 +155,7 @@ func (s *Server) createdObject(m *message) object {
 
 // forGateway adds what only events carry.
 func (s *Server) forGateway(m *message, o object) object {
+	o["channel_type"] = m.channel.kind
 	if m.channel.guild != nil {
 		o["guild_id"] = m.channel.guild.id
 		o["member"] = m.author.memberObject(m.createdAt())

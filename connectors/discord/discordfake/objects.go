@@ -1,6 +1,9 @@
 package discordfake
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // Bits of an application's flags that say which privileged intents it has; the
 // "limited" ones are for applications below the review threshold.
@@ -22,7 +25,7 @@ func (s *Server) applicationObject() object {
 		}
 	}
 	return object{
-		"id": s.bot.id, "name": s.bot.name, "description": "", "icon": nil, "flags": flags,
+		"id": s.bot.id, "name": s.bot.name, "description": "", "icon": nil, "flags": flags, "flags_new": strconv.Itoa(flags),
 		"bot_public": true, "bot_require_code_grant": false, "verify_key": "",
 		"bot": s.bot.object(),
 	}
@@ -41,12 +44,13 @@ func (s *Server) guildObject(g *guild) object {
 			channels = append(channels, s.channelObject(c))
 		}
 	}
-	me := s.bot.memberObject(time.Now())
-	me["user"] = s.bot.object()
+	me := s.bot.guildMember(time.Now())
 	o["channels"], o["threads"], o["members"] = channels, threads, []object{me}
 	o["member_count"], o["large"], o["unavailable"] = len(s.world.users), false, false
 	o["joined_at"] = timestamp(g.joined)
-	o["system_channel_id"] = nil
+	for _, list := range []string{"voice_states", "presences", "stage_instances", "guild_scheduled_events", "soundboard_sounds"} {
+		o[list] = []object{}
+	}
 	if g.greets != "" {
 		o["system_channel_id"] = g.greets
 	}
@@ -55,22 +59,33 @@ func (s *Server) guildObject(g *guild) object {
 
 // maskedObject is a channel that the bot can't view, as events have it since November 2026.
 func maskedObject(c *channel) object {
-	return object{"id": c.id, "type": c.kind, "guild_id": c.guild.id, "name": "___hidden___", "flags": FlagMasked, "last_message_id": nil, "permission_overwrites": []object{}}
+	return object{"id": c.id, "type": c.kind, "guild_id": c.guild.id, "name": "___hidden___", "position": 0, "flags": FlagMasked, "last_message_id": nil, "permission_overwrites": []object{}}
 }
 
 func bareGuild(g *guild) object {
-	roles := []object{{"id": g.id, "name": "@everyone", "permissions": "0", "position": 0}}
+	roles := []object{roleObject(role{id: g.id, name: "@everyone"}, 0)}
 	for i, r := range g.roles {
-		o := object{"id": r.id, "name": r.name, "permissions": "0", "position": i + 1, "mentionable": true}
-		if r.bot != "" {
-			o["managed"], o["tags"] = true, object{"bot_id": r.bot}
-		}
-		roles = append(roles, o)
+		roles = append(roles, roleObject(r, i+1))
 	}
 	return object{
 		"id": g.id, "name": g.name, "icon": nil, "owner_id": g.id, "roles": roles,
-		"emojis": []object{}, "features": []string{}, "preferred_locale": "en-US",
+		"emojis": []object{}, "stickers": []object{}, "features": []string{}, "preferred_locale": "en-US",
+		"splash": nil, "discovery_splash": nil, "banner": nil, "description": nil, "application_id": nil, "vanity_url_code": nil, "hub_type": nil,
+		"afk_channel_id": nil, "rules_channel_id": nil, "public_updates_channel_id": nil, "safety_alerts_channel_id": nil, "incidents_data": nil,
+		"afk_timeout": 300, "verification_level": 0, "default_message_notifications": 0, "explicit_content_filter": 0, "mfa_level": 0,
+		"system_channel_id": nil, "system_channel_flags": 0, "premium_tier": 0, "nsfw_level": 0, "premium_progress_bar_enabled": false, "region": "deprecated",
 	}
+}
+
+func roleObject(r role, position int) object {
+	o := object{
+		"id": r.id, "name": r.name, "permissions": "0", "position": position, "mentionable": position > 0, "managed": r.bot != "", "hoist": false,
+		"flags": 0, "color": 0, "colors": object{"primary_color": 0, "secondary_color": nil, "tertiary_color": nil},
+	}
+	if r.bot != "" {
+		o["tags"] = object{"bot_id": r.bot}
+	}
+	return o
 }
 
 func (s *Server) channelObject(c *channel) object {
@@ -87,7 +102,7 @@ func (s *Server) channelObject(c *channel) object {
 		o["position"], o["topic"], o["nsfw"], o["parent_id"] = 0, nil, false, nil
 		o["permission_overwrites"] = []object{}
 		if c.kind == TypeForum {
-			o["available_tags"] = s.tagObjects(c)
+			o["available_tags"], o["default_reaction_emoji"], o["default_sort_order"], o["default_forum_layout"] = s.tagObjects(c), nil, nil, 0
 		}
 		return o
 	}

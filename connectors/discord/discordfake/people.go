@@ -141,7 +141,7 @@ func (s *Server) React(messageID, userID, emoji string, added bool) {
 	if added {
 		ev.name = "MESSAGE_REACTION_ADD"
 		if m.channel.guild != nil {
-			ev.data["member"] = object{"user": u.object(), "nick": nil}
+			ev.data["member"] = u.guildMember(time.Now())
 		}
 	}
 	s.emit(ev)
@@ -152,8 +152,7 @@ func (s *Server) DeleteChannel(channelID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.mustChannel(channelID)
-	o := object{"id": c.id, "guild_id": c.guildID(), "type": 0}
-	s.emit(event{name: "CHANNEL_DELETE", channel: c, needs: IntentGuilds, data: o})
+	s.emit(event{name: "CHANNEL_DELETE", channel: c, needs: IntentGuilds, data: s.channelObject(c)})
 	delete(s.world.channels, c.id)
 }
 

@@ -162,7 +162,7 @@ func (s *Server) admit(c *call) *apiError {
 		return e
 	}
 	authorized := s.token != "" && c.http.Header.Get("Authorization") == "Bot "+s.token
-	if c.do.route != GetGateway && !authorized {
+	if c.do.route != GetGateway && !c.do.route.free() && !authorized {
 		return refuse(http.StatusUnauthorized, 0, "401: Unauthorized")
 	}
 	return nil

@@ -92,7 +92,8 @@ func endpoints() []endpoint {
 	}
 }
 
-// free reports whether the route is not bound to the bot's global limit, as those of interactions are not.
+// free reports whether the token in the route's path stands for the bot's: as those of interactions, it needs no authorization, and is not
+// bound to the bot's global limit.
 func (r Route) free() bool {
 	return r == AnswerPress || strings.Contains(string(r), "/{webhook_token}")
 }

@@ -45,6 +45,7 @@ type options struct {
 	token         string
 	gatewayURL    string
 	heartbeat     time.Duration
+	answerWithin  time.Duration
 	nonceWindow   time.Duration
 	resumeWindow  time.Duration
 	privileged    Intents
@@ -72,6 +73,9 @@ func WithGatewayURL(url string) Option { return func(o *options) { o.gatewayURL 
 func WithHeartbeat(interval time.Duration) Option {
 	return func(o *options) { o.heartbeat = interval }
 }
+
+// WithAnswerTime sets how long an interaction waits for its first answer (3 s if not set, as on Discord): more, for clients on a real clock.
+func WithAnswerTime(d time.Duration) Option { return func(o *options) { o.answerWithin = d } }
 
 // WithNonceWindow sets how long a nonce is remembered. Discord says only "the
 // past few minutes"; three are assumed here.
@@ -106,7 +110,7 @@ func WithSpec(spec *Spec) Option { return func(o *options) { o.spec = spec } }
 func New(opts ...Option) *Server {
 	o := options{
 		token:     "fake-token",
-		heartbeat: 41250 * time.Millisecond, nonceWindow: 3 * time.Minute, resumeWindow: 3 * time.Minute,
+		heartbeat: 41250 * time.Millisecond, answerWithin: answerWithin, nonceWindow: 3 * time.Minute, resumeWindow: 3 * time.Minute,
 		privileged: IntentMessageContent, identifies: 1000, maxConcurrent: 1, guildsPer: 2500,
 	}
 	for _, opt := range opts {

@@ -23,6 +23,11 @@ type attachmentForm struct {
 	Description *string `json:"description"`
 }
 
+// renames reports whether a gives f another name. Discord allows that; the fake does not model it.
+func (a attachmentForm) renames(f Attachment) bool {
+	return a.Filename != "" && a.Filename != f.Filename
+}
+
 // unpack takes a multipart body apart: the JSON stays as the body, each files[n] becomes an attachment.
 func (c *call) unpack(boundary string) *apiError {
 	if !slices.Contains([]Route{CreateMessage, EditMessage, EditOriginal, EditFollowUp, PostFollowUp}, c.do.route) {
@@ -75,7 +80,7 @@ func checkAttachments(named []attachmentForm, files []Attachment) *apiError {
 		return invalidForm("attachments", "ATTACHMENT_NOT_FOUND", fmt.Sprintf("%d are named, %d came", len(named), len(files)))
 	}
 	for i, a := range named {
-		if a.ID != strconv.Itoa(i) || a.Filename != files[i].Filename {
+		if a.ID != strconv.Itoa(i) || a.renames(files[i]) {
 			return invalidForm("attachments", "ATTACHMENT_NOT_FOUND", fmt.Sprintf("number %d is named %q %q, and came as %q", i, a.ID, a.Filename, files[i].Filename))
 		}
 	}
@@ -102,7 +107,7 @@ func (s *Server) editAttachments(have []Attachment, named []attachmentForm, came
 			return nil, invalidForm("attachments", "ATTACHMENT_NOT_FOUND", a.ID+" is named twice")
 		case stood >= 0 && a.Filename == "":
 			next = append(next, have[stood])
-		case stood < 0 && err == nil && place >= 0 && place < len(came) && came[place].Filename == a.Filename:
+		case stood < 0 && err == nil && place >= 0 && place < len(came) && !a.renames(came[place]):
 			next = append(next, came[place])
 		default:
 			return nil, invalidForm("attachments", "ATTACHMENT_NOT_FOUND", fmt.Sprintf("%q %q neither stands there nor came", a.ID, a.Filename))
