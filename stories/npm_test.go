@@ -5,12 +5,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"parley/config"
 	"parley/connectors/connectortest"
+	"parley/connectors/connectortest/discordworld"
+	"parley/connectors/discord/discordfake"
+	"parley/internal/golden"
 	"parley/internal/require"
 	"parley/models/modelfake"
 	"parley/sim"
@@ -160,4 +164,27 @@ func (r mcpServers) onTheWeb(base, folder, name string) {
 	if data, _ := os.ReadFile(visited); string(data) != "ham" {
 		r.Errorf("the file holds %q", data)
 	}
+}
+
+// What discord.js sees of a run of the bot: its answers in direct messages, in the server and in a thread, with their buttons.
+func TestDiscordJSDescribesTheBot(t *testing.T) {
+	dir := connectortest.NPM(t, os.DirFS(filepath.Join("..", "connectors", "discord", "discordfake", "testdata", "npm")))
+	p := platforms()[1]
+	p.newServer = func() (connectortest.Platform, error) {
+		return discordworld.NewWith(discordfake.WithIdentifyLimit(1000, 16), discordfake.WithShards(1), discordfake.WithAnswerTime(time.Minute))
+	}
+	r := onSockets(t, p)
+	w := r.Platform.(*discordworld.Platform)
+	printed := connectortest.Node(t, dir, func(string) {
+		r.start(r.config())
+		r.model.Queue(modelfake.Script{modelfake.Text("Hello **Ada**, see https://tea.example/green.")})
+		r.Say(connectortest.Ada, r.place, "Hello bot")
+		r.waitShown("Hello **Ada**")
+		r.model.Queue(modelfake.Script{modelfake.Text("| Tea | Price |\n|---|---|\n| Assam | 3 |\n\n||a secret||")})
+		r.Mention(connectortest.Ada, r.Group(), "Which tea?")
+		r.waitUntil("the answer is complete", func() bool { return slices.Equal(w.Buttons(r.Group()), []string{"Retry"}) })
+		r.stop()
+		w.Say(connectortest.Eve, r.Group(), "over")
+	}, "watch.mjs", r.url+"/api", w.Fake.Token())
+	golden.Check(t, "testdata/discord/discord-js.txt", printed)
 }

@@ -29,15 +29,18 @@ var _ connectortest.Platform = (*Platform)(nil)
 // dawn is when Discord's ids are well under way: they count from 2015.
 var dawn = time.Date(2016, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// New returns a platform without messages. With PARLEY_SPECS in the environment every request is compared
+// New returns a platform without messages.
+func New() (*Platform, error) { return NewWith() }
+
+// NewWith is [New] with options of the server. With PARLEY_SPECS in the environment every request is compared
 // with the official description too.
-func New() (*Platform, error) {
+func NewWith(options ...discordfake.Option) (*Platform, error) {
 	s, err := discordfake.SharedSpec()
 	if err != nil {
 		return nil, fmt.Errorf("read the description of the API: %w", err)
 	}
 	time.Sleep(time.Until(dawn)) // a synctest bubble begins before it
-	f := discordfake.New(discordfake.WithSpec(s))
+	f := discordfake.New(append(options, discordfake.WithSpec(s))...)
 	w := &Platform{Fake: f, users: map[connectortest.User]string{}}
 	for _, who := range []connectortest.User{connectortest.Ada, connectortest.Bob, connectortest.Eve} {
 		w.users[who] = f.AddUser(string(who))
