@@ -233,6 +233,7 @@ func (s *sockets) ownConfig(yaml string) config.Config {
 	unset := func(string) (string, bool) { return "", false }
 	cfg, err := config.Parse("", []byte(yaml), "", unset, slices.Concat(parley.Platforms(), parley.Providers())...)
 	s.Must(err)
+	cfg.Turns.Buttons = false // as in config
 	return cfg
 }
 

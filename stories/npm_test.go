@@ -176,7 +176,9 @@ func TestDiscordJSDescribesTheBot(t *testing.T) {
 	r := onSockets(t, p)
 	w := r.Platform.(*discordworld.Platform)
 	printed := connectortest.Node(t, dir, func(string) {
-		r.start(r.config())
+		cfg := r.config()
+		cfg.Turns.Buttons = true
+		r.start(cfg)
 		r.model.Queue(modelfake.Script{modelfake.Text("Hello **Ada**, see https://tea.example/green.")})
 		r.Say(connectortest.Ada, r.place, "Hello bot")
 		r.waitShown("Hello **Ada**")

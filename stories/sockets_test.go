@@ -73,6 +73,7 @@ func (s *sockets) config() config.Config {
 	s.Must(err)
 	cfg.Providers.OpenAI.BaseURL, cfg.Providers.OpenAI.APIKey = s.provider.URL+"/v1", secretKey
 	cfg.Models.Large.Model = modelfake.DefaultModel
+	cfg.Turns.Buttons = false // most stories count the buttons of questions
 	return cfg
 }
 
@@ -91,7 +92,6 @@ func (s *sockets) start(cfg config.Config) {
 	before := s.connections()
 	cfg.Store, cfg.Web.Listen = config.DSN("sqlite:"+s.db), "127.0.0.1:0"
 	cfg.People.Owners = []config.Account{config.Account(s.Account(connectortest.Ada))}
-	cfg.Turns.Buttons = false // stories on sockets count the buttons of questions
 	s.site.enable(&cfg, s.Platform, s.url)
 	g, err := parley.New(cfg, parley.Env{Log: slog.New(slog.NewTextHandler(io.MultiWriter(s.Logged, s.changed), nil))})
 	s.Must(err)
