@@ -167,7 +167,7 @@ func (d *Pairing) Block(ctx context.Context, r BlockRequest, accounts []chat.Ent
 	}
 	if r.User.ID == "" {
 		connector, _, _ := strings.Cut(string(r.By.Author), "/")
-		return lang.Say(ctx, "block.whom", "command", r.Name, "account", connector+":ID"), nil
+		return lang.Say(ctx, "block.account", "command", r.Name, "account", connector+":ID"), nil
 	}
 	blocks := r.Name == chat.BlockCommand
 	if blocks {
