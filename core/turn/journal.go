@@ -43,9 +43,10 @@ type Journals struct {
 // has lost the run. It is safe for concurrent use, except for the counts of the attempt.
 type journal struct {
 	*Journals
-	at   *attempt
-	risk toolcall.Risk
-	paid bool // this attempt is counted
+	at    *attempt
+	taken chat.Run // the run as its holder took it: the surface checks the claim while the turn changes its inputs
+	risk  toolcall.Risk
+	paid  bool // this attempt is counted
 
 	mu      sync.Mutex
 	gap     int          // the last gap of the lease that did not cost this process the run
@@ -57,7 +58,7 @@ type journal struct {
 }
 
 func (js *Journals) open(at *attempt, gap int) *journal {
-	j := &journal{Journals: js, at: at, gap: gap, posted: len(at.run.Shown) > 0, shown: at.run.Shown}
+	j := &journal{Journals: js, at: at, taken: at.run, gap: gap, posted: len(at.run.Shown) > 0, shown: at.run.Shown}
 	j.risk.Store = func() error { return j.note(chat.Note{}) }
 	return j
 }
@@ -247,7 +248,7 @@ func (j *journal) isNoted(s chat.Shown, held int) bool {
 }
 
 // Settle returns the reason why the turn no longer has the room, or nil. An unreachable tracker is no reason.
-func (j *journal) Settle() error { return j.Claims.Settle(j.at.life, &j.at.run) }
+func (j *journal) Settle() error { return j.Claims.Settle(j.at.life, &j.taken) }
 
 // unfollow ends the agent's participation in the room until it is addressed again. It fails with the error of the
 // store.
