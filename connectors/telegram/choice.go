@@ -27,8 +27,9 @@ const chooseTime = 5 * time.Second
 // keyboard returns one button per option, one per row because labels can be long. A button's data is the question's
 // random id and the option's index, which is far below the limit of 64 bytes. The id can't be guessed, and is valid in
 // every process. Options that approve something are green, and the one that refuses it is red. After the choice, only
-// the chosen option is left, disabled.
-func keyboard(o answer.Choices) string {
+// the chosen option is left, disabled. A question that wants only words has their label, disabled. With reply, the client
+// opens the field for a reply to the message; that must be set when the message is created (Bot API 10.3).
+func keyboard(o answer.Choices, reply bool) string {
 	type button struct {
 		Text     string    `json:"text"`
 		Data     string    `json:"callback_data,omitempty"`
@@ -54,7 +55,14 @@ func keyboard(o answer.Choices) string {
 			rows = append(rows, []button{b})
 		}
 	}
-	raw, err := json.Marshal(map[string]any{"inline_keyboard": rows})
+	if len(o.Options) == 0 && o.Other != "" {
+		rows = append(rows, []button{{Text: o.Other, Disabled: &struct{}{}}})
+	}
+	markup := map[string]any{"inline_keyboard": rows}
+	if reply {
+		markup["force_reply"] = true
+	}
+	raw, err := json.Marshal(markup)
 	if err != nil {
 		panic(err) // only strings, which always marshal
 	}

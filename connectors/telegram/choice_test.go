@@ -55,6 +55,43 @@ func TestApprovalColors(t *testing.T) {
 	})
 }
 
+// In a private chat, a question that permits words opens the field for them, once, and stays editable. One that wants only words shows
+// their label, which can't be pressed.
+func TestQuestionsForWordsForceAReply(t *testing.T) {
+	for name, c := range map[string]struct {
+		asked  answer.Choices
+		group  bool
+		force  bool
+		button string
+	}{
+		"words only":    {answer.Choices{ID: "q", Other: "Your name…"}, false, true, "Your name…"},
+		"options":       {answer.Choices{ID: "q", Options: []string{"Tea"}, Other: "Something else…"}, false, true, "Tea"},
+		"no words":      {answer.Choices{ID: "q", Options: []string{"Tea"}}, false, false, "Tea"},
+		"chosen before": {answer.Choices{ID: "q", Options: []string{"Tea"}, Other: "Something else…", Chosen: 1}, false, false, "Tea"},
+		"in a group":    {answer.Choices{ID: "q", Other: "Your name…"}, true, false, "Your name…"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withBot(t, func(t *testing.T, r *botHarness) {
+				chat, s := r.private()
+				if c.group {
+					chat = r.AddSupergroup("Crew", false)
+					s = newSink(r.bot, address{Chat: chat.ID, Kind: chat.Type})
+				}
+				id, err := s.Post(t.Context(), progressive.Part{Plain: "What shall I write?", Offer: &c.asked}, "")
+				require.NoError(t, err)
+				m := r.Messages(chat)[0]
+				if b := m.Buttons(); m.ForcesReply() != c.force || len(b) != 1 || b[0].Text != c.button {
+					t.Errorf("force %v, buttons %+v", m.ForcesReply(), b)
+				}
+				require.NoError(t, s.Edit(t.Context(), id, progressive.Part{Plain: "What shall I write? Ada."}))
+				if got := r.final("editMessageText").Params["reply_markup"]; got != "" {
+					t.Errorf("the edit has the keyboard %s", got)
+				}
+			})
+		})
+	}
+}
+
 // The chosen option stays, disabled and colored. A server that has no disabled buttons costs one request, once.
 func TestChosenOption(t *testing.T) {
 	for name, c := range map[string]struct {

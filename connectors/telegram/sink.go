@@ -127,7 +127,7 @@ func (s *sink) move(chat, to int64) {
 
 // send makes the request of Post, to the given chat.
 func (s *sink) send(ctx context.Context, chat int64, p progressive.Part) (posted, error) {
-	method, params, files := "sendMessage", s.content(chat, p), []tgbotapi.RequestFile(nil)
+	method, params, files := "sendMessage", s.content(chat, p, true), []tgbotapi.RequestFile(nil)
 	if p.File != nil {
 		c := carry(*p.File)
 		method, params, files = c.method(), tgbotapi.Params{"chat_id": params["chat_id"]}, c.files(c.kind)
@@ -151,13 +151,13 @@ func (s *sink) send(ctx context.Context, chat int64, p progressive.Part) (posted
 }
 
 // content returns a message's parameters. Link previews are disabled in every request, because an edit without the
-// option enables them again.
-func (s *sink) content(chat int64, p progressive.Part) tgbotapi.Params {
+// option enables them again. A new question that permits words opens the field for a reply, except in groups: it would open for all members.
+func (s *sink) content(chat int64, p progressive.Part, created bool) tgbotapi.Params {
 	params := words(chat, p)
 	params["link_preview_options"] = `{"is_disabled":true}`
 	// Without a keyboard, an edit removes the buttons.
-	if p.Offer != nil && (p.Offer.Chosen == 0 || !s.telegram.older.Load()) {
-		params["reply_markup"] = keyboard(*p.Offer)
+	if o := p.Offer; o != nil && (o.Chosen == 0 && len(o.Options) > 0 || !s.telegram.older.Load()) {
+		params["reply_markup"] = keyboard(*o, created && o.Other != "" && o.Chosen == 0 && s.to.Kind == private)
 	} else if p.Offer == nil {
 		params.AddNonEmpty("reply_markup", copyButton(p.Plain))
 	}
@@ -186,7 +186,7 @@ func (s *sink) Edit(ctx context.Context, id string, p progressive.Part) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", progressive.ErrGone, err)
 	}
-	method, params, files := "editMessageText", s.content(m.chat, p), []tgbotapi.RequestFile(nil)
+	method, params, files := "editMessageText", s.content(m.chat, p, false), []tgbotapi.RequestFile(nil)
 	if p.File != nil {
 		c := carry(*p.File)
 		method, params, files = "editMessageMedia", tgbotapi.Params{"media": c.media()}, c.files(attached)

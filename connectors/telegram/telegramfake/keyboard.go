@@ -29,6 +29,18 @@ func (m Message) Buttons() (all []Button) {
 	return all
 }
 
+// ForcesReply reports whether m opened the field for a reply to it. Edits can't change that.
+func (m Message) ForcesReply() bool { return m.force }
+
+// forces reports whether markup opens the field for a reply.
+func forces(markup json.RawMessage) bool {
+	var k struct {
+		Force bool `json:"force_reply"`
+	}
+	_ = json.Unmarshal(markup, &k) // it was checked when it came
+	return k.Force
+}
+
 // keyboard is what a request puts below a message.
 func (c *call) keyboard() (json.RawMessage, error) {
 	raw := c.params["reply_markup"]

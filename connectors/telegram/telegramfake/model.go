@@ -77,6 +77,7 @@ type Message struct {
 	Upload      *Upload  // that the bot shows; nil if none
 	Reactions   []string // the bot's own
 	Lost        int      // entities of this version that the server dropped without a word (TR-05, TR-09)
+	force       bool
 }
 
 // Version is one state of a message, the first being what was sent.
@@ -123,6 +124,7 @@ func (m *message) public() Message {
 		ID: m.id, Chat: m.chat.ID, Thread: m.thread, Topic: m.topic, From: *m.from, Text: v.Text, Entities: v.Entities,
 		ReplyTo: m.replyTo, LinkPreview: v.LinkPreview, Markup: v.Markup, Silent: m.silent, Service: m.service,
 		Date: m.date, Versions: len(m.versions), Lost: v.Lost, Upload: v.Upload, Reactions: m.reactions,
+		force: forces(m.versions[0].Markup),
 	}
 	if len(m.versions) > 1 {
 		out.Edited = v.At
