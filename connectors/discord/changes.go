@@ -36,7 +36,7 @@ func (q *intake) changed(kind string, raw []byte) error {
 		before, _ := q.places.get(e.ID)
 		q.places.put(e.ID, before, 0) // it may have another name
 		return nil
-	case "GUILD_CREATE", "GUILD_DELETE":
+	case "GUILD_CREATE", "GUILD_UPDATE", "GUILD_DELETE":
 		return q.guild(kind, raw)
 	default:
 		return nil

@@ -115,6 +115,7 @@ type interaction struct {
 	} `json:"member"`
 	Guild  string `json:"guild_id"`
 	Locale string `json:"locale"` // of the user's client
+	Speaks string `json:"guild_locale"`
 	Place  *struct {
 		Type   int    `json:"type"`
 		Name   string `json:"name"`

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"parley/core/chat"
+	"parley/internal/lang"
 )
 
 // Discord's numbers for commands.
@@ -23,12 +24,15 @@ const (
 	guildMember = 0 // the installation in a server, not that of a user
 
 	longestQuestion = 6000 // characters; Discord's maximum
+	longestWhich    = 200
 )
 
 // command is a slash command as it is registered.
 type command struct {
 	Name        string   `json:"name"`
 	Description string   `json:"description"` // empty in menus
+	Names       words    `json:"name_localizations,omitempty"`
+	Texts       words    `json:"description_localizations,omitempty"`
 	Type        int      `json:"type,omitempty"`
 	Options     []option `json:"options,omitempty"`
 	Contexts    []int    `json:"contexts,omitempty"` // where it can be given; a guild's commands have none
@@ -39,24 +43,57 @@ type option struct {
 	Type        int    `json:"type"`
 	Name        string `json:"name"`
 	Description string `json:"description"`
+	Names       words  `json:"name_localizations,omitempty"`
+	Texts       words  `json:"description_localizations,omitempty"`
 	Required    bool   `json:"required,omitempty"`
 	Longest     int    `json:"max_length,omitempty"`
 }
 
+// words are a text in other languages than English, by Discord's codes for them.
+type words map[string]string
+
+// locales are Discord's codes of the catalog's languages. It has none for Arabic.
+func locales() map[string][]string {
+	return map[string][]string{"de": {"de"}, "es": {"es-ES", "es-419"}, "fr": {"fr"}, "pt": {"pt-BR"}, "ja": {"ja"}, "zh": {"zh-CN"}}
+}
+
+// localized returns the sentence with this key of the catalog in English, and in the other languages of Discord.
+func localized(key string) (english string, others words) {
+	all, others := lang.Every(key), words{}
+	for tag, codes := range locales() {
+		for _, code := range codes {
+			others[code] = all[tag]
+		}
+	}
+	return all["en"], others
+}
+
+// newOption returns the option of a command. Its name in other languages is only shown: Discord sends the English one.
+func newOption(command, name string, required bool, longest int) option {
+	o := option{Type: textOption, Required: required, Longest: longest}
+	o.Name, o.Names = localized("command." + name + ".name")
+	o.Description, o.Texts = localized("command." + command + ".argument")
+	return o
+}
+
 // commands returns the slash commands: one for questions, and those of messages; and the commands in menus.
 func commands(global bool) []command {
-	all := []command{{
-		Name: askName, Description: "Ask me something",
-		Options: []option{{textOption, "question", "What you want to know", true, longestQuestion}},
-	}}
+	all := []command{{Name: askName, Options: []option{newOption(askName, "question", true, longestQuestion)}}}
 	for _, c := range chat.Commands() {
-		one := command{Name: string(c.Name), Description: c.Description}
+		one := command{Name: string(c.Name)}
 		if c.Argument != "" {
-			one.Options = []option{{textOption, "which", c.Argument, false, 200}}
+			one.Options = []option{newOption(one.Name, "which", false, longestWhich)}
 		}
 		all = append(all, one)
 	}
-	all = append(all, command{Name: aboutName, Type: messageMenu}, command{Name: yourselfName, Type: userMenu})
+	for i, c := range all {
+		_, all[i].Names = localized("command." + c.Name + ".name")
+		all[i].Description, all[i].Texts = localized("command." + c.Name)
+	}
+	about, me := command{Type: messageMenu}, command{Type: userMenu}
+	about.Name, about.Names = localized("menu.about")
+	me.Name, me.Names = localized("menu.me")
+	all = append(all, about, me)
 	for i := range all {
 		if global {
 			all[i].Contexts, all[i].Installs = []int{inGuild, inBotDM}, []int{guildMember}

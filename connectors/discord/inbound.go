@@ -158,6 +158,7 @@ func (m message) automatic() bool { return m.Author.Bot || m.Webhook != "" }
 type place struct {
 	kind   chat.RoomKind
 	name   string
+	locale string            // of its server; empty if it is unknown
 	parent string            // a thread's channel
 	owner  string            // who has opened a thread
 	tags   map[string]string // of a forum: the names of its tags, by their ids
@@ -205,8 +206,8 @@ func (m message) inbound(me string, p place) chat.Message {
 		Place:     room,
 		Roles:     m.Member.roles(),
 		Addressed: addressed,
-		Bot:       m.automatic(),
-		Remark:    m.Type == pinMessage,
+		Bot:       m.automatic(), PlaceLocale: p.locale,
+		Remark: m.Type == pinMessage,
 	}
 	// A malformed time was left out. The id contains it too.
 	if in.At.IsZero() {

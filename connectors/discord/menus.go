@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"parley/core/chat"
+	"parley/internal/lang"
 )
 
 // Discord's numbers of the types of commands: besides slash commands, those in the menus of users and of messages.
@@ -15,20 +16,11 @@ const (
 	messageMenu = 3
 )
 
-// The names of the commands in menus.
-const (
-	aboutName    = "Ask about this"
-	yourselfName = "What do you know about me?"
-)
-
 const (
 	// aboutModal begins the id of the modal with a question about a message, whose id follows. It must not change.
 	aboutModal = "about:"
 
 	mostAbouts = 200 // messages that are kept for the modals that are open
-
-	onlyYourself = "You can only ask that about yourself."
-	unreadable   = "I can't read this message here."
 )
 
 // abouts are messages that users ask about, until the modal with their question comes. Discord shows these also without the
@@ -61,7 +53,7 @@ func (q *intake) askAbout(ctx context.Context, i interaction) error {
 		return errors.New("read an interaction: it names no message")
 	}
 	q.abouts.keep(m)
-	q.respondLater(ctx, i, dueNow(), answerModal, newModal(aboutModal+m.ID, "Your question", m.content()))
+	q.respondLater(ctx, i, dueNow(), answerModal, newModal(aboutModal+m.ID, lang.In(i.Locale).Say("menu.question"), m.content()))
 	return nil
 }
 
@@ -69,14 +61,14 @@ func (q *intake) askAbout(ctx context.Context, i interaction) error {
 // fetched.
 func (q *intake) about(ctx context.Context, x *acknowledgment, id string) (chat.Inbound, error) {
 	if snowflake(id) == 0 {
-		return nil, tellUser(unreadable)
+		return nil, tellUser(lang.In(x.i.Locale).Say("menu.unreadable"))
 	}
 	on, ok := q.abouts.get(id)
 	if !ok {
 		var r *refusal
 		err := q.client.do(ctx, http.MethodGet, "channels/"+x.i.Channel+"/messages/"+id, nil, &on)
 		if errors.As(err, &r) {
-			return nil, tellUser(unreadable)
+			return nil, tellUser(lang.In(x.i.Locale).Say("menu.unreadable"))
 		} else if err != nil {
 			return nil, err
 		}

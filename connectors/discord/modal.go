@@ -50,7 +50,7 @@ func newModal(id, title, description string) modal {
 // otherModal returns the modal for an answer in the user's own words. It shows the question: the last paragraph of the message.
 func otherModal(i interaction) modal {
 	all := strings.Split(strings.TrimSpace(i.Message.Content), "\n\n")
-	return newModal(i.Data.ID, "Your answer", all[len(all)-1])
+	return newModal(i.Data.ID, lang.In(i.Locale).Say("menu.answer"), all[len(all)-1])
 }
 
 // words returns the text of a submitted modal.

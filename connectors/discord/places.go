@@ -27,6 +27,7 @@ const (
 type places struct {
 	client *client
 	lookups[place]
+	locales lookups[string] // of servers, as their owners set them; they have no life, as events bring each change
 }
 
 // of returns the channel of m, and looks it up if it is not cached. If the lookup fails the message is delivered
@@ -35,7 +36,9 @@ func (p *places) of(ctx context.Context, m message) place {
 	if m.Guild == "" {
 		return place{kind: chat.Direct, name: m.Author.shown(nil)}
 	}
-	return p.channel(ctx, m.Channel)
+	at := p.channel(ctx, m.Channel)
+	at.locale, _ = p.locales.get(m.Guild)
+	return at
 }
 
 // channel returns a channel of a guild. The name of a forum's post includes its tags.
@@ -143,13 +146,17 @@ func (q *intake) guild(kind string, raw []byte) error {
 		Unavailable any       `json:"unavailable"` // in a deletion it means an outage; the bot is still a member
 		Added       time.Time `json:"joined_at"`
 		System      string    `json:"system_channel_id"` // for greetings; can be empty
+		Locale      string    `json:"preferred_locale"`
 	}
 	if err := decode(raw, &g); err != nil {
 		return fmt.Errorf("read a change of servers: %w", err)
 	}
 	switch {
 	case snowflake(g.ID) == 0, g.Unavailable != nil && g.Unavailable != false:
+	case kind == "GUILD_UPDATE":
+		q.places.locales.put(g.ID, g.Locale, placeLife)
 	case kind == "GUILD_CREATE":
+		q.places.locales.put(g.ID, g.Locale, placeLife)
 		q.described(g.ID, raw)
 		in := chat.Joined{World: chat.World{ID: worldID(g.ID), Connector: Name, Name: g.Name}}
 		lately := time.Since(g.Added) < arrivalTime

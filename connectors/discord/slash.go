@@ -54,7 +54,7 @@ func (q *intake) commanded(ctx context.Context, i interaction) error {
 	text, private := i.command()
 	return q.queue(ctx, i, &acknowledgment{private: private}, func(ctx context.Context, x *acknowledgment) (chat.Inbound, error) {
 		if by, _ := i.author(); i.Data.Type == userMenu && i.Data.Target != by.ID {
-			return nil, tellUser(onlyYourself)
+			return nil, tellUser(lang.In(i.Locale).Say("menu.only_you"))
 		}
 		return x.inbound(ctx, x.message(text)), nil
 	})
@@ -153,7 +153,7 @@ func (x *acknowledgment) inbound(ctx context.Context, m message) chat.Message {
 	case m.Guild == "" || at == nil:
 		p = x.places.of(ctx, m)
 	default:
-		p = place{kind: kindOf(at.Type), name: at.Name, parent: at.Parent}
+		p = place{kind: kindOf(at.Type), name: at.Name, locale: x.i.Speaks, parent: at.Parent}
 	}
 	in := m.inbound(x.me, p)
 	in.Addressed, in.Locale = true, x.i.Locale

@@ -61,6 +61,45 @@ func TestCommandsAreRegisteredOnce(t *testing.T) {
 	})
 }
 
+// Clients show the commands in the language of their user. The fake refuses texts that Discord refuses.
+func TestCommandsAreTranslated(t *testing.T) {
+	withBot(t, func(w *botHarness) {
+		w.start()
+		for _, code := range []string{"de", "es-ES", "es-419", "fr", "pt-BR", "ja", "zh-CN"} {
+			for _, c := range chat.Commands() {
+				if name, about := w.fake.Translated(string(c.Name), code); name == "" || about == "" || about == c.Description {
+					t.Errorf("/%s in %s is %q: %q", c.Name, code, name, about)
+				}
+			}
+			if name, _ := w.fake.Translated("Ask about this", code); name == "" {
+				t.Errorf("the menu has no name in %s", code)
+			}
+		}
+		if name, about := w.fake.Translated("usage", "de"); name != "verbrauch" || !strings.Contains(about, "Verbrauch") {
+			t.Errorf("/usage in German is %q: %q", name, about)
+		}
+	})
+}
+
+// A message carries the language of its server, also after that has changed.
+func TestLanguageOfTheServer(t *testing.T) {
+	withBot(t, func(w *botHarness) {
+		w.start()
+		w.fake.Say(w.channel, w.ann, "one")
+		w.settle()
+		w.fake.SetLocale(w.guild, "de")
+		w.fake.Say(w.channel, w.ann, "two")
+		w.command("ask", "question", "three")
+		var got []string
+		for _, m := range w.Received() {
+			got = append(got, m.PlaceLocale)
+		}
+		if !slices.Equal(got, []string{"en-US", "de", "de"}) {
+			t.Errorf("the messages say %q", got)
+		}
+	})
+}
+
 // A slash command is a message in the grammar of messages, that addresses the bot.
 func TestCommandIsAMessage(t *testing.T) {
 	withBot(t, func(w *botHarness) {

@@ -36,6 +36,15 @@ func (s *Server) AddGuildOn(name string, shard, shards int) string {
 	return g.id
 }
 
+// SetLocale has a guild's owner choose its language.
+func (s *Server) SetLocale(guildID, code string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g := s.mustGuild(guildID)
+	g.locale = code
+	s.emit(event{name: "GUILD_UPDATE", guild: guildID, data: bareGuild(g)})
+}
+
 // AddBotTo adds the bot to a new server with a system channel now, and returns the ids of both. Sessions under way hear GUILD_CREATE.
 func (s *Server) AddBotTo(name string) (guildID, channelID string) {
 	s.mu.Lock()

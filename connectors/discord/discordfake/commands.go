@@ -1,11 +1,13 @@
 package discordfake
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"net/http"
 	"regexp"
 	"slices"
+	"strings"
 )
 
 // commandName is the form of names of commands and options; letters must be lower case where there are two cases.
@@ -20,9 +22,12 @@ type command struct {
 	Options     []commandOption `json:"options,omitempty"`
 	Contexts    []int           `json:"contexts,omitempty"`
 	Installs    []int           `json:"integration_types,omitempty"`
-	Names       map[string]any  `json:"name_localizations,omitempty"`
-	Texts       map[string]any  `json:"description_localizations,omitempty"`
+	Names       translations    `json:"name_localizations,omitempty"`
+	Texts       translations    `json:"description_localizations,omitempty"`
 }
+
+// translations are a name or a description by Discord's codes of languages.
+type translations map[string]string
 
 type commandOption struct {
 	Type         int    `json:"type"`
@@ -31,6 +36,23 @@ type commandOption struct {
 	Required     bool   `json:"required,omitempty"`
 	Autocomplete bool   `json:"autocomplete,omitempty"`
 	MaxLength    int    `json:"max_length,omitempty"`
+
+	Names translations `json:"name_localizations,omitempty"`
+	Texts translations `json:"description_localizations,omitempty"`
+}
+
+// languages are Discord's codes.
+const languages = " id da de en-GB en-US es-ES es-419 fr hr it lt hu nl no pl pt-BR ro fi sv-SE vi tr cs el bg ru uk hi th zh-CN ja zh-TW ko "
+
+// check refuses a text in an unknown language, and one of the wrong length or form.
+func (t translations) check(longest int, form *regexp.Regexp) *apiError {
+	for code, s := range t {
+		n := len([]rune(s))
+		if !strings.Contains(languages, " "+code+" ") || n == 0 || n > longest || form != nil && !form.MatchString(s) {
+			return invalidForm("name_localizations", "APPLICATION_COMMAND_INVALID_NAME", "Invalid localization in "+code+": "+s)
+		}
+	}
+	return nil
 }
 
 // WithoutCommands takes the scope applications.commands from the bot in a guild.
@@ -48,6 +70,18 @@ func (s *Server) Commands(guildID string) (names []string) {
 		names = append(names, c.Name)
 	}
 	return names
+}
+
+// Translated are the names and the description of a global command in a language; empty if it has none.
+func (s *Server) Translated(name, code string) (called, about string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.commands[""] {
+		if c.Name == name {
+			called, about = c.Names[code], c.Texts[code]
+		}
+	}
+	return called, about
 }
 
 // Command has a user give a command with options (name, value, name, value …). It returns the interaction's id; "" if
@@ -194,6 +228,12 @@ func (s *Server) putCommands(c *call) (int, any, *apiError) {
 		if seen[c.Name] {
 			return 0, nil, invalidForm("name", "APPLICATION_COMMANDS_DUPLICATE_NAME", "Application command names must be unique")
 		}
+		for code, name := range c.Names {
+			if seen[code+" "+name] {
+				return 0, nil, invalidForm("name_localizations", "APPLICATION_COMMANDS_DUPLICATE_NAME", "Application command names must be unique")
+			}
+			seen[code+" "+name] = true
+		}
 		seen[c.Name], form[i].ID = true, s.nextID()
 	}
 	s.commands[scope] = form
@@ -203,6 +243,13 @@ func (s *Server) putCommands(c *call) (int, any, *apiError) {
 func (c command) check() *apiError {
 	if c.ID != "" || c.kind() > 3 {
 		return notModelled("this type of command")
+	}
+	form := commandName
+	if c.kind() > 1 {
+		form = nil
+	}
+	if e := cmp.Or(c.Names.check(32, form), c.Texts.check(100, nil)); e != nil {
+		return e
 	}
 	if c.kind() > 1 { // in a menu
 		if n := len([]rune(c.Name)); n == 0 || n > 32 || c.Description != "" || len(c.Options) > 0 {
@@ -215,6 +262,9 @@ func (c command) check() *apiError {
 	}
 	optional := false
 	for _, o := range c.Options {
+		if e := cmp.Or(o.Names.check(32, commandName), o.Texts.check(100, nil)); e != nil {
+			return e
+		}
 		if n := len([]rune(o.Description)); !commandName.MatchString(o.Name) || n == 0 || n > 100 {
 			return invalidForm("options", "APPLICATION_COMMAND_INVALID_NAME", "Option name or description is invalid: "+o.Name)
 		}

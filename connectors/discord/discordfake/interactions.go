@@ -179,7 +179,7 @@ func (s *Server) interact(i *interaction, data object) string {
 		o["message"] = s.messageObject(i.pressed)
 	}
 	if g := i.channel.guild; g != nil {
-		o["guild_id"], o["context"] = g.id, 0
+		o["guild_id"], o["guild_locale"], o["context"] = g.id, g.preferred(), 0
 		member := i.user.guildMember(i.at)
 		o["member"], member["permissions"] = member, "0"
 	} else {

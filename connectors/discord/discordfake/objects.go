@@ -1,6 +1,7 @@
 package discordfake
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 )
@@ -69,13 +70,15 @@ func bareGuild(g *guild) object {
 	}
 	return object{
 		"id": g.id, "name": g.name, "icon": nil, "owner_id": g.id, "roles": roles,
-		"emojis": []object{}, "stickers": []object{}, "features": []string{}, "preferred_locale": "en-US",
+		"emojis": []object{}, "stickers": []object{}, "features": []string{}, "preferred_locale": g.preferred(),
 		"splash": nil, "discovery_splash": nil, "banner": nil, "description": nil, "application_id": nil, "vanity_url_code": nil, "hub_type": nil,
 		"afk_channel_id": nil, "rules_channel_id": nil, "public_updates_channel_id": nil, "safety_alerts_channel_id": nil, "incidents_data": nil,
 		"afk_timeout": 300, "verification_level": 0, "default_message_notifications": 0, "explicit_content_filter": 0, "mfa_level": 0,
 		"system_channel_id": nil, "system_channel_flags": 0, "premium_tier": 0, "nsfw_level": 0, "premium_progress_bar_enabled": false, "region": "deprecated",
 	}
 }
+
+func (g *guild) preferred() string { return cmp.Or(g.locale, "en-US") }
 
 func roleObject(r role, position int) object {
 	o := object{

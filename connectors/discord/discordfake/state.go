@@ -55,6 +55,7 @@ type guild struct {
 
 	joined     time.Time // the bot
 	greets     string    // the system channel
+	locale     string    // en-US if empty
 	noCommands bool      // without the scope applications.commands
 }
 
