@@ -80,6 +80,7 @@ limits:
   total: {messages: 100000000, tokens: 100000000000}
 plugins: {player: {urls: ["https://example.org/clair-de-lune.mp3"]}}
 store: sqlite:%s
+turns: {buttons: false} # an answer that is shown at once would be shown a second time, with the button to retry it
 `, s.model, modelfake.DefaultModel, s.fake.Token(), s.url, loadEdits, filepath.Join(dir, "parley.db"))
 	require.NoError(b, os.WriteFile(path, []byte(text), 0o600))
 	return []string{"--config", path}
