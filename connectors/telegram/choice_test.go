@@ -80,8 +80,8 @@ func TestQuestionsForWordsForceAReply(t *testing.T) {
 				id, err := s.Post(t.Context(), progressive.Part{Plain: "What shall I write?", Offer: &c.asked}, "")
 				require.NoError(t, err)
 				m := r.Messages(chat)[0]
-				if b := m.Buttons(); m.ForcesReply() != c.force || len(b) != 1 || b[0].Text != c.button {
-					t.Errorf("force %v, buttons %+v", m.ForcesReply(), b)
+				if b := m.Buttons(); m.ForcesReply != c.force || len(b) != 1 || b[0].Text != c.button {
+					t.Errorf("force %v, buttons %+v", m.ForcesReply, b)
 				}
 				require.NoError(t, s.Edit(t.Context(), id, progressive.Part{Plain: "What shall I write? Ada."}))
 				if got := r.final("editMessageText").Params["reply_markup"]; got != "" {

@@ -101,11 +101,15 @@ func (s *sink) sendDraft(ctx context.Context, p progressive.Part) error {
 	params := words(s.to.Chat, p)
 	params["draft_id"], params["can_stop"], params["keep_on_stop"] = strconv.Itoa(s.to.Message), "true", "true"
 	s.addTopic(params)
+	method := "sendMessageDraft"
+	if isRich(p) {
+		method = "sendRichMessageDraft"
+	}
 	var done bool
-	err := s.telegram.client.call(ctx, "sendMessageDraft", params, &done)
+	err := s.telegram.client.call(ctx, method, params, &done)
 	var r *refusal
 	switch {
-	case !errors.As(err, &r):
+	case !errors.As(err, &r), isRich(p) && !r.says("textdraft_"):
 	case r.code == http.StatusNotFound: // a server of one's own that is older
 		s.telegram.drafts.none.add(everywhere)
 		return fmt.Errorf("%w: %w", progressive.ErrNoDraft, err)
@@ -113,7 +117,7 @@ func (s *sink) sendDraft(ctx context.Context, p progressive.Part) error {
 		s.telegram.drafts.none.add(s.to.Chat)
 		return fmt.Errorf("%w: %w", progressive.ErrNoDraft, err)
 	}
-	return s.judge(progressive.Draft, s.to.Chat, err)
+	return s.judgeText(progressive.Draft, p, s.to.Chat, err)
 }
 
 // stoppedDraft is the press of the Stop button of a draft (MessageGenerationStopped, Bot API 10.3).

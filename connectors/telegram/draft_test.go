@@ -37,13 +37,22 @@ func (r *botHarness) grow(s *sink, gate progressive.Gate, id string, words int) 
 	return strings.TrimSpace(a.View().Text())
 }
 
+// streamings are the ways that an answer grows in a private chat.
+var streamings = []struct {
+	name   string
+	mode   Streaming
+	format Format
+}{
+	{"edits", StreamEdits, FormatHTML}, {"drafts", StreamDrafts, FormatHTML}, {"rich edits", StreamEdits, FormatRich}, {"rich drafts", StreamDrafts, FormatRich},
+}
+
 // TR-01, TR-02, TR-13: thirty private chats and ten groups stream at once, within every budget, and all are complete. The numbers of
 // requests are those of docs/telegram.md.
 func TestFortyChatsStreamAtOnce(t *testing.T) {
-	for _, mode := range []Streaming{StreamEdits, StreamDrafts} {
-		t.Run(string(mode), func(t *testing.T) {
+	for _, c := range streamings {
+		t.Run(c.name, func(t *testing.T) {
 			withBot(t, func(t *testing.T, r *botHarness) {
-				r.bot.config.Streaming = mode
+				r.bot.config.Streaming, r.bot.config.Format = c.mode, c.format
 				gate := gateOf()
 				var all sync.WaitGroup
 				show := func(c telegramfake.Chat) {
@@ -69,7 +78,8 @@ func TestFortyChatsStreamAtOnce(t *testing.T) {
 					}
 				}
 				t.Logf("30 private answers of 10 s: %v", calls)
-				if (calls["sendMessageDraft"] > 0) != (mode == StreamDrafts) || (calls["editMessageText"] > 0) != (mode == StreamEdits) {
+				drafts := map[Format]string{FormatHTML: "sendMessageDraft", FormatRich: "sendRichMessageDraft"}[c.format]
+				if (calls[drafts] > 0) != (c.mode == StreamDrafts) || (calls["editMessageText"] > 0) != (c.mode == StreamEdits) {
 					t.Errorf("requests: %v", calls)
 				}
 			})
@@ -89,15 +99,15 @@ func (r *botHarness) wantNoHolds() {
 // One answer alone, for the advice in docs/telegram.md.
 func TestRequestsPerAnswer(t *testing.T) {
 	for _, seconds := range []int{2, 10, 30} {
-		for _, mode := range []Streaming{StreamEdits, StreamDrafts} {
+		for _, way := range streamings {
 			withBot(t, func(t *testing.T, r *botHarness) {
-				r.bot.config.Streaming = mode
+				r.bot.config.Streaming, r.bot.config.Format = way.mode, way.format
 				c, s := r.private()
 				r.grow(s, gateOf(), "run", 10*seconds)
 				if n := len(r.Log()); n > seconds+3 {
-					t.Errorf("%s: %d requests in %d s", mode, n, seconds)
+					t.Errorf("%s: %d requests in %d s", way.name, n, seconds)
 				}
-				t.Logf("%s, %d s: %d requests", mode, seconds, len(r.Log()))
+				t.Logf("%s, %d s: %d requests", way.name, seconds, len(r.Log()))
 				if got := r.answers(c); len(got) != 1 {
 					t.Errorf("%d messages; want 1", len(got))
 				}

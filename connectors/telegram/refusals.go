@@ -40,6 +40,25 @@ func (s *sink) judge(op progressive.Op, chat int64, err error) error {
 	return s.judgeBad(op, r)
 }
 
+// judgeText is judge for a request with p. A refusal of rich messages is remembered: the next attempt is HTML. Telegram documents its
+// errors as RICH_MESSAGE_…; an older server has no such method, finds no text, or can't read the blocks.
+func (s *sink) judgeText(op progressive.Op, p progressive.Part, chat int64, err error) error {
+	var r *refusal
+	if !isRich(p) || !errors.As(err, &r) {
+		return s.judge(op, chat, err)
+	}
+	switch {
+	case r.code == http.StatusNotFound:
+		s.telegram.unrich.add(everywhere)
+	case r.code == http.StatusBadRequest && r.says("rich_message_", "can't parse", "message text is empty"):
+		s.telegram.unrich.add(s.to.Chat)
+	default:
+		return s.judge(op, chat, err)
+	}
+	s.telegram.log.Warn("rich messages are refused; answers are sent as HTML instead", "err", err)
+	return fmt.Errorf("%w: %w", progressive.ErrUnsent, err)
+}
+
 // judgeBad classifies a 400 by its description, because the Bot API has no error codes. The words are those of the
 // server's source and of answers seen in practice. An unknown description is a definite failure: the request had no
 // effect.

@@ -31,10 +31,16 @@ type sink struct {
 	drafting bool     // growing text is shown as drafts
 	topic    deletedTopic
 	prose    *progressive.MarkdownMessages
+	rich     *progressive.MarkdownMessages // instead, unless the chat refuses it; nil if the format is HTML
 }
 
 func newSink(t *Telegram, to address) *sink {
-	return &sink{telegram: t, to: to, drafting: t.draftsIn(to), prose: t.config.Messages(display(to.Kind != private && to.Message != 0, to.Asker))}
+	reply := to.Kind != private && to.Message != 0
+	s := &sink{telegram: t, to: to, drafting: t.draftsIn(to), prose: t.config.Messages(display(reply, to.Asker))}
+	if t.config.Format == FormatRich {
+		s.rich = t.config.Messages(richDisplay(reply))
+	}
+	return s
 }
 
 var (
@@ -85,6 +91,9 @@ func (s *sink) Render(v answer.View, refused ...string) []progressive.Part {
 	if parts := s.whisper.replaced(v); parts != nil {
 		return parts
 	}
+	if s.rich != nil && !s.telegram.unrich.has(s.to.Chat) {
+		return s.rich.Parts(v, refused...)
+	}
 	return s.prose.Parts(v, refused...)
 }
 
@@ -95,7 +104,13 @@ func (s *sink) HasButtons() bool { return true }
 func (s *sink) Resends() bool { return s.telegram.config.Ambiguous != AmbiguousSkip }
 
 // Marked implements [progressive.Resender]. The length limits of a rendered message leave room for the mark.
-func (s *sink) Marked(p progressive.Part) progressive.Part { return progressive.WithMark(p) }
+func (s *sink) Marked(p progressive.Part) progressive.Part {
+	marked := progressive.WithMark(p)
+	if isRich(p) {
+		marked.Text = p.Text + "\n\n" + richLines([]string{progressive.Repetition})
+	}
+	return marked
+}
 
 // Post implements [progressive.Sink]. The nonce is not used. It returns the message's id together with its chat.
 func (s *sink) Post(ctx context.Context, p progressive.Part, _ string) (string, error) {
@@ -107,7 +122,7 @@ func (s *sink) Post(ctx context.Context, p progressive.Part, _ string) (string, 
 		chat = to
 		id, err = s.send(ctx, chat, p)
 	}
-	if err = judgeFile(p, s.judge(progressive.Post, chat, err)); err != nil {
+	if err = judgeFile(p, s.judgeText(progressive.Post, p, chat, err)); err != nil {
 		return "", err
 	}
 	s.topic.posted(id.message)
@@ -128,6 +143,9 @@ func (s *sink) move(chat, to int64) {
 // send makes the request of Post, to the given chat.
 func (s *sink) send(ctx context.Context, chat int64, p progressive.Part) (posted, error) {
 	method, params, files := "sendMessage", s.content(chat, p, true), []tgbotapi.RequestFile(nil)
+	if isRich(p) {
+		method = "sendRichMessage"
+	}
 	if p.File != nil {
 		c := carry(*p.File)
 		method, params, files = c.method(), tgbotapi.Params{"chat_id": params["chat_id"]}, c.files(c.kind)
@@ -154,7 +172,9 @@ func (s *sink) send(ctx context.Context, chat int64, p progressive.Part) (posted
 // option enables them again. A new question that permits words opens the field for a reply, except in groups: it would open for all members.
 func (s *sink) content(chat int64, p progressive.Part, created bool) tgbotapi.Params {
 	params := words(chat, p)
-	params["link_preview_options"] = `{"is_disabled":true}`
+	if !isRich(p) { // that has none
+		params["link_preview_options"] = `{"is_disabled":true}`
+	}
 	// Without a keyboard, an edit removes the buttons.
 	if o := p.Offer; o != nil && (o.Chosen == 0 && len(o.Options) > 0 || !s.telegram.older.Load()) {
 		params["reply_markup"] = keyboard(*o, created && o.Other != "" && o.Chosen == 0 && s.to.Kind == private)
@@ -166,9 +186,14 @@ func (s *sink) content(chat int64, p progressive.Part, created bool) tgbotapi.Pa
 
 // words returns the parameters with the text of a message or a draft.
 func words(chat int64, p progressive.Part) tgbotapi.Params {
-	params := tgbotapi.Params{"chat_id": strconv.FormatInt(chat, 10), "text": p.Plain}
-	if p.Text != "" {
+	params := tgbotapi.Params{"chat_id": strconv.FormatInt(chat, 10)}
+	switch {
+	case isRich(p):
+		params["rich_message"] = richMessage(p)
+	case p.Text != "":
 		params["text"], params["parse_mode"] = p.Text, tgbotapi.ModeHTML
+	default:
+		params["text"] = p.Plain
 	}
 	return params
 }
@@ -193,7 +218,7 @@ func (s *sink) Edit(ctx context.Context, id string, p progressive.Part) error {
 	}
 	method = m.request(method, params)
 	var edited json.RawMessage
-	err = s.judge(progressive.Edit, m.chat, s.telegram.client.call(ctx, method, params, &edited, files...))
+	err = s.judgeText(progressive.Edit, p, m.chat, s.telegram.client.call(ctx, method, params, &edited, files...))
 	if errors.Is(err, progressive.ErrGone) && s.goneWithTopic(ctx, m.message) {
 		err = fmt.Errorf("%w: its topic was deleted: %v", progressive.ErrStale, err)
 	}

@@ -34,7 +34,7 @@ import (
 )
 
 // Telegram is one bot. It implements [connectors.Connector], [connectors.Poster], [connectors.Fetcher] and
-// [connectors.Checker]. Nothing in it changes after New, except inside client, moves, drafts, hook and older, which are safe
+// [connectors.Checker]. Nothing in it changes after New, except inside client, moves, drafts, unrich, hook and older, which are safe
 // for concurrent use; calls of Run must not overlap.
 type Telegram struct {
 	config  Config
@@ -43,6 +43,7 @@ type Telegram struct {
 	wrong   error // invalid options
 	moves   *moves
 	drafts  drafts
+	unrich  refusing // rich messages
 	hook    *webhook
 	older   atomic.Bool // the server refused a disabled button
 	log     *slog.Logger

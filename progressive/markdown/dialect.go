@@ -57,6 +57,10 @@ type Dialect struct {
 	// Units returns the length of a text as the platform counts it. It must be additive.
 	Units func(string) int
 
+	// Blocks is the notation of a platform whose messages are lists of blocks. Then only Links and Units are used besides it, and
+	// [Limits.Entities] is the number of blocks. Nil for the others.
+	Blocks *Blocks
+
 	QuotePrefix string // before each line of a quote, if quotes are not marks
 	QuoteReads  string // as it appears
 	Rule        string // a dividing line

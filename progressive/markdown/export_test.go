@@ -66,4 +66,4 @@ func Unsplit(doc Document, d Dialect, l Limits) string {
 }
 
 // Work is how many bytes were parsed and how many atoms were handled for r.
-func (r *Renderer) Work() (parsed, atoms int) { return r.stream.reader.work, r.layout.work }
+func (r *Renderer) Work() (parsed, atoms int) { return r.stream.reader.work, r.layout.(*layout).work }

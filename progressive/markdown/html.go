@@ -54,7 +54,7 @@ func (o HTMLOptions) mark(m Mark) (Markup, bool) {
 	case Anchor:
 		return Markup{`<a href="` + references.Replace(m.URL) + `">`, "</a>"}, true
 	case CodeBlock:
-		if name := languageOf(m.Info); name != "" {
+		if name := LanguageOf(m.Info); name != "" {
 			return Markup{`<pre><code class="language-` + name + `">`, "</code></pre>"}, true
 		}
 		return tag("pre"), true
@@ -89,9 +89,9 @@ func linkable(to string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && safe(to) && strings.ContainsAny(u.Hostname(), ".:")
 }
 
-// languageOf returns the language that the first line of a block of code names; empty if it is no plain name: it is
+// LanguageOf returns the language that the first line of a block of code names; empty if it is no plain name: it is
 // written into an attribute.
-func languageOf(info string) string {
+func LanguageOf(info string) string {
 	name, _, _ := strings.Cut(strings.TrimSpace(info), " ")
 	if len(name) > 32 {
 		return ""

@@ -57,7 +57,7 @@ func lightMark(m Mark) (Markup, bool) {
 	case Anchor:
 		return Markup{"[", "](" + parentheses.Replace(m.URL) + ")"}, true
 	case CodeBlock:
-		return Markup{"```" + languageOf(m.Info) + "\n", "\n```"}, true
+		return Markup{"```" + LanguageOf(m.Info) + "\n", "\n```"}, true
 	}
 	return Markup{}, false
 }

@@ -16,7 +16,13 @@ type Renderer struct {
 	text    string
 	stream  *stream
 	long    longCode
-	layout  layout
+	layout  pages
+}
+
+// pages makes parts of pieces: read takes those that stay, and parts returns all parts of a text that ends with e.
+type pages interface {
+	read(stable []Piece)
+	parts(e ending) []Rendered
 }
 
 // NewRenderer returns a renderer for a dialect and limits.
@@ -28,7 +34,10 @@ func NewRenderer(d Dialect, l Limits) *Renderer {
 
 // begin forgets the text, for another one.
 func (r *Renderer) begin(kept []string) {
-	r.text, r.stream, r.layout = "", newStream(r.settle), layout{d: r.dialect, l: r.limits}
+	r.text, r.stream, r.layout = "", newStream(r.settle), &layout{d: r.dialect, l: r.limits}
+	if r.dialect.Blocks != nil {
+		r.layout = &blockLayout{d: &r.dialect, l: r.limits}
+	}
 	r.long = longCode{d: &r.dialect, most: r.limits.Code, kept: kept, glance: min(r.limits.Code, r.limits.Length/2)}
 }
 
@@ -93,12 +102,19 @@ func (r *Renderer) Fits(m Rendered) bool { return r.limits.within(r.dialect.meas
 
 // Verbatim renders text literally, not as Markdown, in parts within the limits.
 func (r *Renderer) Verbatim(text string) []Rendered {
+	if r.dialect.Blocks != nil {
+		b := blockLayout{d: &r.dialect, l: r.limits}
+		return b.verbatim(text)
+	}
 	l := layout{d: r.dialect, l: r.limits}
 	return l.parts(verbatim(text))
 }
 
 // Lines renders lines literally, like Verbatim, without limits.
 func (r *Renderer) Lines(lines []string) (text, plain string) {
+	if r.dialect.Blocks != nil {
+		return r.dialect.Blocks.Lines(lines), strings.Join(lines, "\n")
+	}
 	l := layout{d: r.dialect}
 	for _, p := range l.parts(verbatim(strings.Join(lines, "\n"))) {
 		return p.Text, p.Plain

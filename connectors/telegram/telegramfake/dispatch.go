@@ -25,17 +25,13 @@ func (s *Server) table() map[string]method {
 	}
 	edit := map[string]kind{
 		"chat_id": isChat, "message_id": isInt, "text": isString, "parse_mode": isString, "entities": isArray,
-		"link_preview_options": isObject, "reply_markup": isObject,
+		"link_preview_options": isObject, "reply_markup": isObject, "rich_message": isObject,
 	}
 	photo := map[string]kind{
 		"chat_id": isChat, "message_thread_id": isInt, "photo": isString, "disable_notification": isBool, "reply_parameters": isObject,
 		"ephemeral_message_parameters": isObject,
 	}
-	audio, document, voice := maps.Clone(photo), maps.Clone(photo), maps.Clone(photo)
-	delete(audio, "photo")
-	delete(document, "photo")
-	delete(voice, "photo")
-	audio["audio"], document["document"], voice["voice"] = isString, isString, isString
+	audio, document, voice := renamed(photo, "audio"), renamed(photo, "document"), renamed(photo, "voice")
 	media := map[string]kind{"chat_id": isChat, "message_id": isInt, "media": isObject, "reply_markup": isObject}
 	poll := map[string]kind{"offset": isInt, "limit": isInt, "timeout": isInt, "allowed_updates": isArray}
 	hook := map[string]kind{
@@ -84,6 +80,8 @@ func (s *Server) table() map[string]method {
 		"createForumTopic":      {params: map[string]kind{"chat_id": isChat, "name": isString}, charged: true, run: s.createTopic},
 		"editForumTopic":        {params: map[string]kind{"chat_id": isChat, "message_thread_id": isInt, "name": isString}, charged: true, run: s.editTopic},
 		"sendMessageDraft":      {params: draft, charged: true, run: s.sendMessageDraft},
+		"sendRichMessage":       {params: richly(send), charged: true, run: s.sendMessage},
+		"sendRichMessageDraft":  {params: richly(draft), charged: true, run: s.sendMessageDraft},
 		"sendChatAction":        {params: action, charged: true, run: s.sendChatAction},
 		"setMessageReaction":    {params: map[string]kind{"chat_id": isChat, "message_id": isInt, "reaction": isArray, "is_big": isBool}, charged: true, run: s.setMessageReaction},
 
@@ -92,6 +90,24 @@ func (s *Server) table() map[string]method {
 		"editEphemeralMessageMedia": {params: whispered(media), charged: true, run: s.ephemeral(s.editMessageMedia)},
 		"deleteEphemeralMessage":    {params: whispered(remove), charged: true, run: s.ephemeral(s.deleteMessage)},
 	}
+}
+
+// renamed returns the parameters for another kind of file than a photo.
+func renamed(photo map[string]kind, name string) map[string]kind {
+	of := maps.Clone(photo)
+	delete(of, "photo")
+	of[name] = isString
+	return of
+}
+
+// richly returns the parameters of a text as those of a rich message.
+func richly(of map[string]kind) map[string]kind {
+	of = maps.Clone(of)
+	for _, name := range []string{"text", "parse_mode", "entities", "link_preview_options"} {
+		delete(of, name)
+	}
+	of["rich_message"] = isObject
+	return of
 }
 
 // open puts a request into the log and finds the fault that waits for it.

@@ -1,6 +1,7 @@
 package telegramfake
 
 import (
+	"encoding/json"
 	"slices"
 	"time"
 )
@@ -10,7 +11,8 @@ type Draft struct {
 	ID, Thread int
 	Text       string // empty is shown as "Thinking…"
 	Entities   []Entity
-	CanStop    bool // it has a Stop button
+	Rich       json.RawMessage // of a rich one
+	CanStop    bool            // it has a Stop button
 	Stopped    bool
 	Since      time.Time // when it appeared
 	Until      time.Time // when it disappears
@@ -29,12 +31,12 @@ func (s *Server) sendMessageDraft(c *call) (any, error) {
 		return nil, err
 	}
 	d := Draft{ID: c.int("draft_id"), Thread: thread}
-	if raw := c.params["text"]; raw != "" {
+	if c.params["text"] != "" || c.params["rich_message"] != "" {
 		v, err := s.content(c)
 		if err != nil {
 			return nil, err
 		}
-		d.Text, d.Entities = v.Text, v.Entities
+		d.Text, d.Entities, d.Rich = v.Text, v.Entities, v.Rich
 	}
 	return s.showDraft(c, d), nil
 }

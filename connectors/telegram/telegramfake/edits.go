@@ -72,7 +72,7 @@ func (s *Server) revise(c *call, m *message, v Version) (any, error) {
 
 // same reports whether users would see no difference (TR-07): a preview counts only where there is a link.
 func (v *Version) same(old *Version) bool {
-	if v.Text != old.Text || !reflect.DeepEqual(v.Entities, old.Entities) || string(v.Markup) != string(old.Markup) || !v.Upload.same(old.Upload) {
+	if string(v.Rich) != string(old.Rich) || v.Text != old.Text || !reflect.DeepEqual(v.Entities, old.Entities) || string(v.Markup) != string(old.Markup) || !v.Upload.same(old.Upload) {
 		return false
 	}
 	linked := strings.Contains(v.Text, "://") ||

@@ -29,9 +29,6 @@ func (m Message) Buttons() (all []Button) {
 	return all
 }
 
-// ForcesReply reports whether m opened the field for a reply to it. Edits can't change that.
-func (m Message) ForcesReply() bool { return m.force }
-
 // forces reports whether markup opens the field for a reply.
 func forces(markup json.RawMessage) bool {
 	var k struct {

@@ -74,10 +74,11 @@ type Message struct {
 	Date        time.Time
 	Edited      time.Time // of the last edit, zero if never
 	Versions    int
-	Upload      *Upload  // that the bot shows; nil if none
-	Reactions   []string // the bot's own
-	Lost        int      // entities of this version that the server dropped without a word (TR-05, TR-09)
-	force       bool
+	Upload      *Upload         // that the bot shows; nil if none
+	Reactions   []string        // the bot's own
+	Lost        int             // entities of this version that the server dropped without a word (TR-05, TR-09)
+	Rich        json.RawMessage // the rich message that was sent, of which Text is the visible text; empty for other messages
+	ForcesReply bool            // it opened the field for a reply to it, which edits can't change
 }
 
 // Version is one state of a message, the first being what was sent.
@@ -90,6 +91,7 @@ type Version struct {
 	LinkPreview *LinkPreviewOptions
 	Markup      json.RawMessage
 	Upload      *Upload // that the bot showed; nil if none
+	Rich        json.RawMessage
 	Lost        int
 }
 
@@ -124,7 +126,7 @@ func (m *message) public() Message {
 		ID: m.id, Chat: m.chat.ID, Thread: m.thread, Topic: m.topic, From: *m.from, Text: v.Text, Entities: v.Entities,
 		ReplyTo: m.replyTo, LinkPreview: v.LinkPreview, Markup: v.Markup, Silent: m.silent, Service: m.service,
 		Date: m.date, Versions: len(m.versions), Lost: v.Lost, Upload: v.Upload, Reactions: m.reactions,
-		force: forces(m.versions[0].Markup),
+		Rich: v.Rich, ForcesReply: forces(m.versions[0].Markup),
 	}
 	if len(m.versions) > 1 {
 		out.Edited = v.At
@@ -162,7 +164,8 @@ func (m *message) wire(nested bool) map[string]any {
 	}
 	maps.Copy(out, m.extra)
 	set("sender_chat", m.as, m.as != nil)
-	set(text, v.Text, v.Text != "")
+	set(text, v.Text, v.Text != "" && v.Rich == nil)
+	set("rich_message", v.Rich, v.Rich != nil) // as it was sent: the server adds fields
 	set(entities, v.Entities, len(v.Entities) > 0)
 	set("link_preview_options", v.LinkPreview, v.LinkPreview != nil)
 	set("reply_markup", v.Markup, len(v.Markup) > 0 && m.from.IsBot)

@@ -110,6 +110,11 @@ func (s *Server) content(c *call) (Version, error) {
 	if v.Markup, err = c.keyboard(); err != nil {
 		return v, err
 	}
+	if rich := c.params["rich_message"]; rich != "" {
+		v.Raw, v.Rich = rich, json.RawMessage(rich)
+		v.Text, err = s.richText(c)
+		return v, err
+	}
 	given, err := object[[]Entity](s, c, "entities")
 	if err != nil {
 		return v, err

@@ -77,14 +77,14 @@ func TestEveryBodyIsRead(t *testing.T) {
 func TestTokensAndMethods(t *testing.T) {
 	s, base := loopback(t)
 	for path, want := range map[string]string{
-		"/bot" + s.Token() + "/getMe":           "",
-		"/bot" + s.Token() + "/GETME":           "",
-		"/bot" + s.Token() + "x/getMe":          "Unauthorized",
-		"/bot1:AAAAAAAAAAAAAAAAAAAAAAAA/getMe":  "Unauthorized",
-		"/botnonsense/getMe":                    "Not Found",
-		"/getMe":                                "Not Found",
-		"/bot" + s.Token() + "/sendTelepathy":   "Not Found: method not found",
-		"/bot" + s.Token() + "/sendRichMessage": "Not Found: method not found",
+		"/bot" + s.Token() + "/getMe":          "",
+		"/bot" + s.Token() + "/GETME":          "",
+		"/bot" + s.Token() + "x/getMe":         "Unauthorized",
+		"/bot1:AAAAAAAAAAAAAAAAAAAAAAAA/getMe": "Unauthorized",
+		"/botnonsense/getMe":                   "Not Found",
+		"/getMe":                               "Not Found",
+		"/bot" + s.Token() + "/sendTelepathy":  "Not Found: method not found",
+		"/bot" + s.Token() + "/sendPaidMedia":  "Not Found: method not found",
 	} {
 		resp, err := http.Get(base + path)
 		a := read(t, resp, err)
