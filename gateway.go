@@ -208,7 +208,7 @@ func accounts(a config.Accounts) (*identity.Site, error) {
 		return nil, nil
 	}
 	site, err := identity.NewSite(identity.SiteConfig{
-		Secret: a.Secret.Reveal(), PublicKey: a.PublicKey, JWKS: a.JWKS, Algorithm: a.Algorithm, Audience: a.Audience,
+		Secret: a.Secret.Reveal(), PublicKey: a.PublicKey, JWKS: a.JWKS, Audience: a.Audience,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("web.accounts: %w", err)

@@ -102,8 +102,6 @@ func within(path string, cfg config.Config) (config.Config, bool) {
 	case path == "models.chat[].url", path == "models.chat[].api_key":
 		i := slices.IndexFunc(cfg.Models.Chat, func(m config.ChatModel) bool { return m.Name == "http" })
 		cfg.Models.Chat[0], cfg.Models.Chat[i] = cfg.Models.Chat[i], cfg.Models.Chat[0]
-	case path == "web.accounts.algorithm":
-		cfg.Web.Accounts.JWKS = "https://example.org/keys"
 	case path == "web.accounts.audience":
 		cfg.Web.Accounts.Secret = "a-long-secret-of-a-site-with-accounts"
 	case strings.HasPrefix(path, "limits.") && strings.HasSuffix(path, "usd"):

@@ -23,7 +23,7 @@ web:
 	for yaml, want := range map[string]string{
 		`accounts: {secret: 0123456789abcdef, audience: a}`:                          "is shorter than 32 characters",
 		`accounts: {secret: 0123456789abcdef0123456789abcdef}`:                       "web.accounts.audience: the value is missing",
-		`accounts: {jwks: "https://id.example/keys", audience: a, algorithm: none}`:  "web.accounts.algorithm",
+		`accounts: {jwks: "https://id.example/keys", audience: a, algorithm: none}`:  "is not a key any more",
 		`accounts: {jwks: "https://id.example/keys", public_key: AAAA, audience: a}`: "has more than one of",
 		`accounts: {jwks: "ftp://id.example", audience: a}`:                          "web.accounts.jwks",
 		`claim_until: soon`: "web.claim_until: the value is not a day",

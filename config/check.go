@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"net/url"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -212,8 +211,6 @@ func (d checker) checkAccounts(w Web) {
 		d.reject("web.accounts", "has more than one of secret, public_key and jwks", "keep one of them")
 	case a.Secret != "" && len(a.Secret) < minAccountSecret:
 		d.reject("web.accounts.secret", "is shorter than 32 characters", "make one with openssl rand -hex 32")
-	case !slices.Contains([]string{"RS256", "ES256", "EdDSA"}, a.Algorithm):
-		d.reject("web.accounts.algorithm", "is not an algorithm that is supported", "set RS256, ES256 or EdDSA")
 	case ways == 1 && a.Audience == "":
 		d.reject("web.accounts.audience", "is missing", "set the aud of your tokens, such as https://www.example.org")
 	}

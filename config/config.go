@@ -385,10 +385,8 @@ type Accounts struct {
 	Secret Secret `yaml:"secret"`
 	// The public key of EdDSA (Ed25519): PEM, or 32 bytes in base64.
 	PublicKey string `yaml:"public_key"`
-	// The address of your identity provider's public keys (JWKS).
+	// The address of your identity provider's public keys (JWKS), of RS256, ES256 or EdDSA.
 	JWKS string `yaml:"jwks"`
-	// The algorithm of the keys at jwks: RS256, ES256 or EdDSA.
-	Algorithm string `yaml:"algorithm" default:"RS256"`
 	// The aud of the tokens, such as https://www.example.org.
 	Audience string `yaml:"audience"`
 }

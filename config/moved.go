@@ -32,6 +32,7 @@ var moved = map[string]string{ // never changed
 	"agent.multi_step":                    `agent: {generation: xml_steps}`,
 	"agent.recall_backfill":               `agent: {recall: meaning_all}`,
 	"web.reasoning":                       `models: {large: {thinking: public}}`,
+	"web.accounts.algorithm":              "nothing: the key decides on the algorithm",
 	"web.tls.domains":                     `web: {tls: [chat.example.org]}`,
 	"secrets.key":                         "secret_key: ${env:PARLEY_SECRET_KEY}",
 	"shutdown.grace":                      `shutdown: 20s`,

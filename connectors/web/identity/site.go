@@ -37,8 +37,7 @@ const (
 type SiteConfig struct {
 	Secret    string // HS256
 	PublicKey string // EdDSA: PEM, or 32 bytes in base64
-	JWKS      string // the address of a set of keys
-	Algorithm string // of the keys in JWKS: RS256, ES256 or EdDSA
+	JWKS      string // the address of a set of keys, of RS256, ES256 or EdDSA
 	Audience  string
 }
 
@@ -49,11 +48,12 @@ type Account struct {
 	Ends    time.Time
 }
 
-// Site verifies the tokens of a site. The algorithm is pinned: a token can't choose it. It is safe for concurrent use.
+// Site verifies the tokens of a site. The algorithm is that of the key: a token can't choose it. It is safe for concurrent use.
 type Site struct {
-	config SiteConfig
-	fixed  any // the key, unless there is a set of them
-	client *http.Client
+	config     SiteConfig
+	algorithms []string // of the key, or of the keys in the set: each of those has only one
+	fixed      any      // the key, unless there is a set of them
+	client     *http.Client
 
 	mu    sync.Mutex
 	set   map[string]any // keys by their ids
@@ -63,16 +63,16 @@ type Site struct {
 
 // NewSite fails if the configured key can't be read. It asks the address of JWKS when it first needs a key.
 func NewSite(c SiteConfig) (*Site, error) {
-	s := &Site{config: c, client: &http.Client{Timeout: 10 * time.Second}}
+	s := &Site{config: c, algorithms: []string{"RS256", "ES256", "EdDSA"}, client: &http.Client{Timeout: 10 * time.Second}}
 	switch {
 	case c.Secret != "":
-		s.config.Algorithm, s.fixed = "HS256", []byte(c.Secret)
+		s.algorithms, s.fixed = []string{"HS256"}, []byte(c.Secret)
 	case c.PublicKey != "":
 		key, err := publicKey(c.PublicKey)
 		if err != nil {
 			return nil, err
 		}
-		s.config.Algorithm, s.fixed = "EdDSA", key
+		s.algorithms, s.fixed = []string{"EdDSA"}, key
 	}
 	return s, nil
 }
@@ -104,7 +104,7 @@ type claims struct {
 func (s *Site) Verify(ctx context.Context, token string) (Account, error) {
 	var c claims
 	var unread error
-	parser := jwt.NewParser(jwt.WithValidMethods([]string{s.config.Algorithm}), jwt.WithAudience(s.config.Audience),
+	parser := jwt.NewParser(jwt.WithValidMethods(s.algorithms), jwt.WithAudience(s.config.Audience),
 		jwt.WithExpirationRequired(), jwt.WithIssuedAt(), jwt.WithLeeway(skew))
 	_, err := parser.ParseWithClaims(token, &c, func(t *jwt.Token) (any, error) {
 		if t.Header["crit"] != nil { // extensions that a reader must know (RFC 7515, section 4.1.11); this one knows none
@@ -201,34 +201,34 @@ func (s *Site) fetch(ctx context.Context) (map[string]any, error) {
 	}
 	set := map[string]any{}
 	for _, k := range body.Keys {
-		if key := k.public(s.config.Algorithm); key != nil {
+		if key := k.public(); key != nil {
 			set[k.Kid] = key
 		}
 	}
 	return set, nil
 }
 
-// public returns the key for an algorithm, or nil.
-func (k jwk) public(algorithm string) any {
+// public returns the key, whose type decides on the algorithm, or nil.
+func (k jwk) public() any {
 	number := func(text string) []byte {
 		raw, _ := base64.RawURLEncoding.DecodeString(strings.TrimRight(text, "=")) // an empty one is no key
 		return raw
 	}
 	switch {
-	case algorithm == "RS256" && k.Kty == "RSA":
+	case k.Kty == "RSA":
 		key := &rsa.PublicKey{N: new(big.Int).SetBytes(number(k.N)), E: int(new(big.Int).SetBytes(number(k.E)).Int64())}
 		if key.N.BitLen() < 2048 || key.E < 3 {
 			return nil
 		}
 		return key
-	case algorithm == "ES256" && k.Kty == "EC" && k.Crv == "P-256":
+	case k.Kty == "EC" && k.Crv == "P-256":
 		point := append(append([]byte{4}, number(k.X)...), number(k.Y)...)
 		key, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), point)
 		if err != nil {
 			return nil
 		}
 		return key
-	case algorithm == "EdDSA" && k.Kty == "OKP" && k.Crv == "Ed25519" && len(number(k.X)) == ed25519.PublicKeySize:
+	case k.Kty == "OKP" && k.Crv == "Ed25519" && len(number(k.X)) == ed25519.PublicKeySize:
 		return ed25519.PublicKey(number(k.X))
 	}
 	return nil

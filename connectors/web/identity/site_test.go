@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/rsa"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -58,6 +59,15 @@ func TestPublicKeys(t *testing.T) {
 	}
 }
 
+func rsaKey(t *testing.T) *rsa.PrivateKey {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
 // A key of a set is found by its id. A new one is found later, but the set is not read for each unknown id. A removed one is refused
 // ten minutes after the set was read. Known keys work while the set can't be read, which is tried every half minute.
 func TestKeySets(t *testing.T) {
@@ -86,7 +96,7 @@ func TestKeySets(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(set)
 	}))
 	defer server.Close()
-	site, err := NewSite(SiteConfig{JWKS: server.URL, Algorithm: "ES256", Audience: "shop"})
+	site, err := NewSite(SiteConfig{JWKS: server.URL, Audience: "shop"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,6 +107,20 @@ func TestKeySets(t *testing.T) {
 		}
 	}
 	verify("the first", "a", nil, 1)
+	raw, _ := keys["a"].PublicKey.Bytes()
+	for _, secret := range [][]byte{raw, raw[1:]} {
+		if _, err := site.Verify(t.Context(), sign(t, jwt.SigningMethodHS256, secret, "a")); !errors.Is(err, ErrUnknown) {
+			t.Errorf("a key of the set is accepted as a secret: %v", err)
+		}
+	}
+	for _, other := range []struct {
+		method jwt.SigningMethod
+		key    any
+	}{{jwt.SigningMethodEdDSA, ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))}, {jwt.SigningMethodRS256, rsaKey(t)}} {
+		if _, err := site.Verify(t.Context(), sign(t, other.method, other.key, "a")); !errors.Is(err, ErrUnknown) {
+			t.Errorf("%s is accepted for a key of ES256: %v", other.method.Alg(), err)
+		}
+	}
 	verify("a new one at once", "b", ErrUnknown, 1)
 	shown = []string{"a", "b"}
 	pass := func(d time.Duration) { site.read, site.tried = site.read.Add(-d), site.tried.Add(-d) }
