@@ -223,6 +223,9 @@ func (g *Gateway) webOptions(e *edition) web.Options {
 		Rated: func(answer chat.Memory, by chat.EntityID, rating, reason string) {
 			g.runtime.Emit(event.FeedbackReceived{Message: answer, Author: by, Rating: rating, Reason: reason})
 		},
+		Contact: func(ctx context.Context, c web.Contact) error {
+			return g.runtime.PassOn(ctx, "contact/"+c.Key, c.ReplyTo, c.Text)
+		},
 		Site: e.site, RequireIdentity: c.RequireIdentity, ClaimUntil: c.ClaimTime(),
 		Reasoning: e.cfg.ShowsReasoning(), Public: c.Public, Agent: settings.Agent(e.cfg), Answers: g.runtime, Store: g.backends.store, Origins: append(c.TLS.Origins(), c.Origins...),
 		Proxies: c.TrustedProxies, Limits: web.Limits(c.Limits), Ready: g.backends.ready,

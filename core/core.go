@@ -16,7 +16,9 @@ package core
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,6 +28,7 @@ import (
 	"parley/core/chat"
 	"parley/core/event"
 	"parley/core/schedule"
+	"parley/core/text"
 )
 
 // Runtime answers messages. Its methods are safe for concurrent use.
@@ -199,6 +202,19 @@ func (rt *Runtime) DecideCall(ctx context.Context, approval string, approve bool
 // store.
 func (rt *Runtime) TellOwners(ctx context.Context, key, sentence string, pairs ...any) error {
 	return rt.all.now.Load().inbox.pairing.TellOwners(ctx, key, sentence, pairs...)
+}
+
+// PassOn sends a visitor's message to the owners, with the address for their reply, as TellOwners does. It fails with
+// [chat.ErrUnreached] if no owner's direct chat is known. The visitor's words are marked as those of others.
+func (rt *Runtime) PassOn(ctx context.Context, key, replyTo, said string) error {
+	pairing := rt.all.now.Load().inbox.pairing
+	switch rooms, err := pairing.OwnersRooms(ctx); {
+	case err != nil:
+		return fmt.Errorf("find the owners: %w", err)
+	case len(rooms) == 0:
+		return chat.ErrUnreached
+	}
+	return pairing.TellOwners(ctx, key, "owner.contact", "address", strings.ReplaceAll(replyTo, "`", ""), "text", text.Forwarded("", said))
 }
 
 // SetTemplates replaces templates of the character, by name, while the gateway runs. Other templates stay; one without

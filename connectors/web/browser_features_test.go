@@ -1,10 +1,12 @@
 package web_test
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -159,6 +161,8 @@ func playAccessible(t *testing.T, g *gateway, p *tab) {
 	r.finish(answer.Outcome{Status: answer.Failed, Failure: llm.RateLimited}, llm.RateLimited.Sentence(lang.Voice{}))
 	p.wait(`all('.retry').length === 1`)
 	p.accessible("failed")
+	p.click(`p.contact button`)
+	p.accessible("contact")
 }
 
 // Right to left, the numbers of lists and the page itself stay in sight on a phone, also at 200 % zoom and with forced colors.
@@ -253,4 +257,37 @@ func playTrustedTypes(t *testing.T, g *gateway, p *tab) {
 	p.do(chromedp.Navigate(proxy.URL))
 	p.wait(`all('.empty').length && !all('.empty')[0].hidden`)
 	p.is(`all('.problem').length`, "0")
+}
+
+// After a failure a visitor leaves a message for a person. A refused one stays in the form.
+func playContact(t *testing.T, p *tab) {
+	left, fails := make(chan web.Contact, 2), atomic.Bool{}
+	fails.Store(true)
+	g := start(t, newBackend(), listen(t, "127.0.0.1:0"), func(o *web.Options) {
+		o.Contact = func(_ context.Context, c web.Contact) error {
+			if fails.Swap(false) {
+				return chat.ErrUnreached
+			}
+			left <- c
+			return nil
+		}
+	})
+	p.open(g.url)
+	p.send("When do you open?")
+	r := g.next(t)
+	p.is(`all('.contact').length`, "0")
+	r.finish(answer.Outcome{Status: answer.Failed, Failure: llm.RateLimited}, "Busy.")
+	p.wait(`shown('p.contact') === 'Leave a message for a person'`)
+	p.click(`p.contact button`)
+	p.is(`all('.contact textarea')[0].value`, "When do you open?")
+	p.eval(`(all('.contact input')[0].value = 'ada@example.org', '')`)
+	p.shots("contact")
+	p.offline.Store(true)
+	p.click(`.contact [type=submit]`)
+	p.wait(`shown('.notice').startsWith('Your message could not be passed on.') && all('form.contact').length === 1`)
+	p.click(`.contact [type=submit]`)
+	p.wait(`shown('.notice') === 'Thank you. Your message has been passed on.' && all('form.contact').length === 0`)
+	if c := <-left; c.ReplyTo != "ada@example.org" || c.Text != "When do you open?" {
+		t.Errorf("left %+v", c)
+	}
 }

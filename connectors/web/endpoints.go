@@ -25,7 +25,7 @@ const (
 func endpoints(w *Web) (all []endpoint) {
 	c := clients{w}
 	for _, part := range [][]endpoint{
-		visitorEndpoints(w), conversationEndpoints(w), manageAPI{w}.endpoints(), fileAPI{w}.endpoints(), programEndpoints(w),
+		visitorEndpoints(w), contactAPI{w}.endpoints(), conversationEndpoints(w), manageAPI{w}.endpoints(), fileAPI{w}.endpoints(), programEndpoints(w),
 		openaiAPI{c}.endpoints(), aisdkAPI{c}.endpoints(), aguiAPI{c}.endpoints(), deepchatAPI{c}.endpoints(),
 	} {
 		all = append(all, part...)

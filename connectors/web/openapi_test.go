@@ -268,7 +268,9 @@ func TestBadInput(t *testing.T) {
 
 // badInput sends broken requests, whose statuses must include want.
 func badInput(t *testing.T, limits Limits, want []int) {
-	s := newSite(t, func(o *Options) { o.Limits = limits })
+	s := newSite(t, func(o *Options) {
+		o.Limits, o.Contact = limits, func(context.Context, Contact) error { return nil }
+	})
 	said := s.web.submit
 	s.web.submit = func(ctx context.Context, in chat.Inbound) (chat.Accepted, error) {
 		acc, err := said(ctx, in)

@@ -109,6 +109,9 @@ type Options struct {
 	Drained <-chan struct{}
 	// Hooks are what other programs call; nil disables them.
 	Hooks Hooks
+	// Contact passes a visitor's message on to the owners, once for each key. It fails with [chat.ErrUnreached] if none can be reached.
+	// nil: none can.
+	Contact func(ctx context.Context, c Contact) error
 	// Site verifies the tokens of visitors with an account; nil: there are none.
 	Site *identity.Site
 	// RequireIdentity refuses visitors without an account or a key.
@@ -153,27 +156,29 @@ type Web struct {
 
 // kept is the part of a [Web] that stays when it is reloaded. Run sets submit before it serves.
 type kept struct {
-	submit    connectors.Handler
-	latest    atomic.Pointer[Web] // serves new requests, see Reload
-	sessions  login.Sessions
-	logins    *limiter // attempts to log in of an address, and of all
-	allLogins *limiter
-	visitors  *identity.Visitors
-	keys      *identity.Ring
-	wrong     *limiter // tokens that are not valid
-	tickets   *tickets
-	typists   *typists
-	failures  *failures
-	building  *share             // conversations being read
-	replies   *share             // bytes of conversations being sent
-	uploads   *share             // bytes of large bodies being received
-	drawing   chan struct{}      // thumbnails being made
-	leaving   chan struct{}      // closed when the gateway stops
-	serving   context.Context    // done when streams end then, with a request to reconnect
-	end       context.CancelFunc // ends serving
-	streams   *sync.WaitGroup
-	readers   atomic.Int64  // open streams
-	deleted   chan struct{} // a conversation was deleted: see [eraser]
+	submit      connectors.Handler
+	latest      atomic.Pointer[Web] // serves new requests, see Reload
+	sessions    login.Sessions
+	logins      *limiter // attempts to log in of an address, and of all
+	allLogins   *limiter
+	visitors    *identity.Visitors
+	keys        *identity.Ring
+	wrong       *limiter // tokens that are not valid
+	contacts    *limiter // messages to the owners of a visitor, and of all
+	allContacts *limiter
+	tickets     *tickets
+	typists     *typists
+	failures    *failures
+	building    *share             // conversations being read
+	replies     *share             // bytes of conversations being sent
+	uploads     *share             // bytes of large bodies being received
+	drawing     chan struct{}      // thumbnails being made
+	leaving     chan struct{}      // closed when the gateway stops
+	serving     context.Context    // done when streams end then, with a request to reconnect
+	end         context.CancelFunc // ends serving
+	streams     *sync.WaitGroup
+	readers     atomic.Int64  // open streams
+	deleted     chan struct{} // a conversation was deleted: see [eraser]
 }
 
 // rates limit the requests of an address or a visitor. They stay as long as their numbers do.
@@ -202,22 +207,24 @@ func newRates(l Limits) *rates {
 // New returns the web connector. It takes ownership of the listener.
 func New(o Options) *Web {
 	k := &kept{
-		sessions:  login.Sessions{Store: o.Memo},
-		logins:    newLimiter(loginsEach, login.CodeTime),
-		allLogins: newLimiter(loginsAll, login.CodeTime),
-		visitors:  &identity.Visitors{Store: o.Memo},
-		keys:      &identity.Ring{Keys: identity.Keys{Store: o.Memo}},
-		wrong:     newLimiter(wrongTokens, time.Minute),
-		tickets:   &tickets{memo: o.Memo},
-		typists:   &typists{by: map[string]map[*socket]time.Time{}},
-		failures:  newFailures(o.Log),
-		building:  &share{all: maxBuilding, each: maxBuilding / 2},
-		replies:   &share{all: maxReplies, each: 2 * maxReply},
-		uploads:   &share{all: maxUploads, each: 2 * maxBody},
-		drawing:   make(chan struct{}, 1),
-		leaving:   make(chan struct{}),
-		streams:   &sync.WaitGroup{},
-		deleted:   make(chan struct{}, 1),
+		sessions:    login.Sessions{Store: o.Memo},
+		logins:      newLimiter(loginsEach, login.CodeTime),
+		allLogins:   newLimiter(loginsAll, login.CodeTime),
+		visitors:    &identity.Visitors{Store: o.Memo},
+		keys:        &identity.Ring{Keys: identity.Keys{Store: o.Memo}},
+		wrong:       newLimiter(wrongTokens, time.Minute),
+		contacts:    newLimiter(contactsPerHour, time.Hour),
+		allContacts: newLimiter(contactsOfAll, time.Hour),
+		tickets:     &tickets{memo: o.Memo},
+		typists:     &typists{by: map[string]map[*socket]time.Time{}},
+		failures:    newFailures(o.Log),
+		building:    &share{all: maxBuilding, each: maxBuilding / 2},
+		replies:     &share{all: maxReplies, each: 2 * maxReply},
+		uploads:     &share{all: maxUploads, each: 2 * maxBody},
+		drawing:     make(chan struct{}, 1),
+		leaving:     make(chan struct{}),
+		streams:     &sync.WaitGroup{},
+		deleted:     make(chan struct{}, 1),
 	}
 	k.serving, k.end = context.WithCancel(context.Background())
 	w := newWeb(o, k, newRates(o.Limits))

@@ -62,6 +62,11 @@ export class Gateway {
     await this.#request('PUT', `${path(id)}/messages/${encodeURIComponent(message)}/feedback`, { rating });
   }
 
+  // leave passes a message on to a person: once for each key.
+  async leave(address: string, text: string, clientMessageId: string): Promise<void> {
+    await this.#request('POST', 'api/contact', { address, text, clientMessageId });
+  }
+
   async transcript(id: string): Promise<Blob> {
     return this.file(`${path(id)}/export`);
   }

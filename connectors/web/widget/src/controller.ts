@@ -301,7 +301,7 @@ export class Controller {
       this.attached.again(files);
       this.#do({ type: 'history', messages: [] });
       this.tell(t('This conversation is gone. Send again to start a new one.'));
-    } else this.tell(refusal.message, refusal.status === 429 && refusal.wait ? Date.now() + refusal.wait : undefined);
+    } else this.tell(refusal.message, refusal.wait ? Date.now() + refusal.wait : undefined);
   }
 
   #identified = (event: globalThis.Event) => {

@@ -20,6 +20,7 @@ export interface Offer extends Choices { live: boolean; off: boolean }
 export interface Answer {
   kind: 'answer'; key: string; id?: string | undefined; asked: string; text: string; live: boolean; hidden: boolean; status: string; reasoning: string; trail: string[]; calls: Call[];
   offer: Offer | null; failed: boolean; note: string; at: number; rating: Rating;
+  unable?: boolean; // the agent failed, or a limit is reached
 }
 
 export type Item = Question | Answer;
@@ -184,5 +185,5 @@ function finished(answer: Answer, { fullText = '', messageId, failureKind, inter
     const kept = noResponseReason ? { ...call, images: [], files: [] } : call;
     return ['end', 'failed'].includes(call.stage) ? kept : { ...kept, stage: 'failed', state: t('not finished') };
   });
-  return { ...said(answer, text, text === answer.text), calls, live: false, status: '', failed, note, trail: actionCallbackHistory, id: messageId ?? answer.id, at: Date.now(), offer: choices ? { ...choices, live: false, off: false } : null };
+  return { ...said(answer, text, text === answer.text), calls, live: false, status: '', failed, unable: failed || Boolean(reason), note, trail: actionCallbackHistory, id: messageId ?? answer.id, at: Date.now(), offer: choices ? { ...choices, live: false, off: false } : null };
 }

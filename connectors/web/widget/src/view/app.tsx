@@ -9,6 +9,7 @@ import type { Answer } from '../state';
 import { direction, t } from '../strings';
 import { ChatList } from './chats';
 import { Composer } from './composer';
+import { Contact } from './contact';
 import { saveAs } from './files';
 import { Answered, Asked } from './messages';
 import { Announcer, Avatar, Button, day, Drawing } from './parts';
@@ -35,7 +36,7 @@ export function App({ controller, options }: { controller: Controller; options: 
       <Head controller={controller} options={options} />
       {chats ? <ChatList controller={controller} /> : null}
       <div class="middle" hidden={Boolean(chats)}><Log controller={controller} options={options} view={view} /></div>
-      <div hidden={Boolean(chats)}><Composer controller={controller} agent={agent} accept={options.accept} busy={state.busy > 0} privacy={options.privacy} close={close} /></div>
+      <div hidden={Boolean(chats)}><Contact controller={controller} /><Composer controller={controller} agent={agent} accept={options.accept} busy={state.busy > 0} privacy={options.privacy} close={close} /></div>
       {current && <Announcer key={current.key} text={current.text} live={current.live} />}
       {image && <Viewer {...image} close={() => setImage(null)} />}
     </Frame>
