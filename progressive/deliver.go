@@ -36,7 +36,14 @@ func (m *Message) request(ctx context.Context, s step, leave func(error), note f
 		defer cancel()
 		return m.adopt(ctx, s, leave, note)
 	}
+	if s.moves {
+		if err := m.pings.beginMove(m, note); err != nil {
+			leave(ErrUnused)
+			return err
+		}
+	}
 	if s.op == Post {
+		s.silent = m.pings.silent(m, s)
 		s.intent = m.intent(s)
 	}
 	record := m.recordBefore(s)
@@ -73,7 +80,9 @@ func (m *Message) post(ctx context.Context, s step, leave func(error), note func
 		h.nonceUntil = time.Now().Add(m.window)
 	}
 	h.sent, h.marked, h.intent, h.confirmed = s.part, s.marked, s.intent, false
-	id, err := m.sink.Post(ctx, m.marked(s), m.nonce(s.index, h.reposted))
+	p := m.marked(s)
+	p.Silent = s.silent
+	id, err := m.sink.Post(ctx, p, m.nonce(s.index, h.reposted))
 	err = markAmbiguous(ctx, err)
 	leave(m.withBudgetHint(err))
 	switch {
@@ -195,6 +204,10 @@ func (m *Message) failed(s step, err error) error {
 	case errors.Is(err, ErrGone), errors.Is(err, ErrStale):
 		log.Info("a message is gone or can no longer be edited")
 		return nil
+	case s.index == pointerPart && !errors.Is(err, ErrUnsent) && (s.op == Delete || !time.Now().Before(h.nonceUntil) || h.state == absent):
+		log.Warn("the end of a long answer notifies no one")
+		h.state = abandoned
+		return nil
 	case errors.Is(err, ErrUnparsable) && s.part.File != nil:
 		log.Warn("the platform rejected a file; a notice is shown instead")
 		m.markFileRefused(s.index, s.part)
@@ -241,8 +254,8 @@ func (m *Message) retry(s step, err error) error {
 	}
 	h := m.partAt(s.index)
 	switch {
-	case s.op == Delete || s.part == probe:
-		log.Error("a message can't be deleted")
+	case s.op == Delete || s.part == probe || s.index == pointerPart:
+		log.Error("a message can't be deleted, or a pointer not be posted")
 		h.state = abandoned
 	case h.state == unknown:
 		h.nonceUntil = time.Time{} // don't repeat it with its nonce any more

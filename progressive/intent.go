@@ -27,7 +27,7 @@ func WithMark(p Part) Part {
 // intent returns the journal's record of the create request s, to be written before it is sent. A repetition keeps the time
 // of the first request, because its nonce is as old. It counts as another try if no nonce prevents a second message.
 func (m *Message) intent(s step) chat.Shown {
-	i := chat.Shown{Part: s.index, Sent: hash(s.part), Last: m.ended && s.part != probe, At: time.Now().UTC().Round(0), Tries: 1}
+	i := chat.Shown{Part: s.index, Sent: hash(s.part), Last: m.ended && s.part != probe, At: time.Now().UTC().Round(0), Tries: 1, Ping: m.ended && m.pings.due && m.pings.able && !s.silent}
 	h := m.partAt(s.index)
 	if h.state != unknown {
 		return i
@@ -68,7 +68,7 @@ func (m *Message) marked(s step) Part {
 // postedRecord returns the journal's record of a posted message. It keeps that the message was sent more than once, so
 // that another process does not remove the line that says so.
 func postedRecord(id string, intent chat.Shown) chat.Shown {
-	s := chat.Shown{Part: intent.Part, ID: id}
+	s := chat.Shown{Part: intent.Part, ID: id, Ping: intent.Ping}
 	if intent.Tries > 1 {
 		s.Sent, s.Tries = intent.Sent, intent.Tries
 	}
@@ -96,7 +96,7 @@ func (m *Message) resume(h chat.Shown, run chat.Run) {
 	case m.editor == nil:
 		*p = partState{state: abandoned, id: h.ID}
 	default:
-		*p = partState{state: posted, id: h.ID, intent: h, undeletable: h.Replacing}
+		*p = partState{state: posted, id: h.ID, intent: h, undeletable: h.Replacing, stale: h.Part == pointerPart && run.Verdict == nil}
 	}
 }
 

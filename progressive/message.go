@@ -49,6 +49,7 @@ type Message struct {
 	parts        []partState // the messages with the text, in order
 	files        []partState // the messages with files, below the text
 	updates      []partState // messages about important progress, on platforms without edits; see nextUpdate
+	extra        []partState // a pointer, and the message that is being replaced; see nextMove
 	refusedFiles []string    // names of files with text of the answer that the platform refused: their text goes into messages
 	callFiles    int         // the number of files of calls that an earlier process showed
 	// resumed is set if an earlier process showed something that this one does not continue. The model may write
@@ -72,6 +73,7 @@ type Message struct {
 	outage       outage
 	adoption     adoption
 	drafts       drafts
+	pings        pings
 }
 
 // Option configures a [Message].
@@ -104,7 +106,7 @@ func New(s Sink, g Gate, run chat.Run, log *slog.Logger, options ...Option) *Mes
 	m.editor, _ = s.(Editor)
 	m.deleter, _ = s.(Deleter)
 	m.prober, _ = s.(Prober)
-	m.drafts = newDrafts(s)
+	m.drafts, m.pings = newDrafts(s), newPings(s, run)
 	if r, ok := s.(Resender); ok && r.Resends() {
 		m.resend = r
 	}
@@ -121,6 +123,7 @@ func New(s Sink, g Gate, run chat.Run, log *slog.Logger, options ...Option) *Mes
 			m.resume(h, run)
 		}
 	}
+	m.pings.resumeMove(m)
 	for _, o := range options {
 		o(m)
 	}
@@ -132,6 +135,8 @@ func New(s Sink, g Gate, run chat.Run, log *slog.Logger, options ...Option) *Mes
 func (m *Message) partAt(i int) *partState {
 	all := &m.parts
 	switch {
+	case i >= chat.FirstPointer:
+		all, i = &m.extra, i-chat.FirstPointer
 	case i >= chat.FirstUpdate:
 		all, i = &m.updates, i-chat.FirstUpdate
 	case i >= chat.FirstFile:
@@ -211,6 +216,7 @@ func (m *Message) next(v answer.View) (s step, ok bool) {
 		m.ended = true
 		m.failures, m.retryAt = 0, time.Time{} // failed previews must not use up the attempts of the final state
 	}
+	m.pings.due = v.Outcome.Ping
 	if m.paused() {
 		return step{}, false
 	}
@@ -228,7 +234,9 @@ func (m *Message) next(v answer.View) (s step, ok bool) {
 	m.drafts.allowed = !m.ended && len(files) == 0
 	early := !m.ended && (len(files) == 0 && !m.worthPosting(want, now) || m.shrinks(v, want))
 	if !early {
-		s, ok = m.drafts.plan(have, want, now, m.resend != nil)
+		if s, ok = m.pings.nextMove(m, want, files, now); !ok {
+			s, ok = m.drafts.plan(have, want, now, m.resend != nil)
+		}
 	}
 	if ok {
 		s = m.adoption.step(s)
@@ -240,6 +248,9 @@ func (m *Message) next(v answer.View) (s step, ok bool) {
 	}
 	if !ok {
 		s, ok = m.nextFile(files, v.Outcome.Withdrawn, now)
+	}
+	if !ok {
+		s, ok = m.pings.nextPointer(m, v, now)
 	}
 	m.upToDate = !ok && (!early || len(want) == 0)
 	return s, ok
@@ -379,6 +390,10 @@ var (
 // process repeats a request of this one with the same key, and no second message appears.
 func (m *Message) nonce(i int, again bool) string {
 	switch {
+	case m.partAt(i).after != "":
+		return fmt.Sprintf("%s/%d/after/%s", m.run, i, m.partAt(i).after)
+	case i >= chat.FirstPointer:
+		return fmt.Sprintf("%s/pointer", m.run)
 	case i >= chat.FirstUpdate:
 		return fmt.Sprintf("%s/update.%d/%d", m.run, m.epoch, i-chat.FirstUpdate)
 	case i >= chat.FirstFile: // differs per process and attempt: after a file was deleted, its key would return the deleted one

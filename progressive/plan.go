@@ -31,10 +31,11 @@ type partState struct {
 	replacing   bool       // it can't be edited: it is deleted with all messages below it, and posted again
 	unpostable  bool       // the platform refuses its text in every form: a line reports the missing part
 	retried     bool       // a create request without markup was refused, and is repeated once
+	after       string     // the id of the earlier message of the answer, which it replaces: it notifies the asker
 	undeletable bool       // it can be neither edited nor deleted, or an earlier process may have deleted it
 	reposted    bool       // it was posted again after a user had deleted it; that is done once
 
-	// For files only:
+	// For files, and stale also for a pointer:
 	stale          bool      // it belongs to an earlier answer of the run, and is deleted
 	contentUnknown bool      // another process posted it, and its bytes are not stored
 	refusedFile    *llm.File // the platform refused this file: a line is shown instead
@@ -76,6 +77,8 @@ type step struct {
 	part      Part
 	marked    bool       // it is sent with a line that marks it as a repetition
 	guess     string     // of an Edit: the id that the message may have; see adoption
+	moves     bool       // of a Post: it replaces the first message, see [pings.nextMove]
+	silent    bool       // of a Post: it notifies no one
 	repeats   bool       // the same create request had an unknown outcome: it waits until the platform works again
 	notBefore time.Time  // the earliest time of the request; zero means now
 	intent    chat.Shown // of a Post: the journal's record, written before the request

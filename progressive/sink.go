@@ -112,6 +112,8 @@ type Part struct {
 	Plain       string          // without markup, for a platform that refuses Text
 	Offer       *answer.Choices // buttons below it, or the chosen one; nil removes existing ones
 	ReplyTo     bool            // as a reply to the message in the address
+	Below       string          // as a reply to this message of the answer; empty for none
+	Silent      bool            // of a new message: it notifies no one, see [Pinger]
 	StatusRunes int             // runes at its end that are lines about calls: unlike the text, they may disappear
 }
 

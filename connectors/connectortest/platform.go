@@ -117,6 +117,9 @@ type Observer interface {
 	Refused() []string
 	// Pings returns the users that the bot notified without being asked to.
 	Pings() []string
+	// Notified returns the first texts of the bot's messages in a room that notified its users, oldest first. It includes messages that
+	// were deleted since.
+	Notified(Room) []string
 }
 
 // Message is one message of a room.

@@ -79,6 +79,9 @@ const (
 // HasButtons implements [progressive.Buttoner].
 func (r *response) HasButtons() bool { return true }
 
+// Pings implements [progressive.Pinger]. The response shows which command it answers, so it stays where it is.
+func (r *response) Pings() (notifies, moves bool) { return !r.to.Private && !r.to.Silent, false }
+
 // Render implements [progressive.Sink]. The final state has a text in any case, because Discord shows that the bot is
 // thinking until there is one: without an answer, the reason.
 func (r *response) Render(v answer.View, refused ...string) []progressive.Part {

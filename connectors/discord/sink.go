@@ -109,6 +109,9 @@ func (s *sink) Render(v answer.View, refused ...string) []progressive.Part {
 // HasButtons implements [progressive.Buttoner].
 func (s *sink) HasButtons() bool { return true }
 
+// Pings implements [progressive.Pinger].
+func (s *sink) Pings() (notifies, moves bool) { return true, true }
+
 // Resends implements [progressive.Resender]: a message whose posting had an unknown outcome is posted again with a
 // mark, as bots can't ask for their own messages by nonce. It matters only when the nonce is too old to deduplicate.
 func (s *sink) Resends() bool { return true }
@@ -144,7 +147,10 @@ type flags int
 // MarshalJSON implements [json.Marshaler].
 func (f flags) MarshalJSON() ([]byte, error) { return json.Marshal(int(f) | suppressEmbeds) }
 
-const suppressEmbeds = 1 << 2
+const (
+	suppressEmbeds        = 1 << 2
+	suppressNotifications = 1 << 12
+)
 
 // reference names the message that a new one replies to. Fail is always false: Discord then posts the message without a
 // reply if the other one was deleted meanwhile.
@@ -183,6 +189,11 @@ func (s *sink) Post(ctx context.Context, p progressive.Part, nonce string) (stri
 	// In a direct message a reply would only repeat the question above the answer.
 	if p.ReplyTo && s.to.Guild != "" && question != "" && !s.alone {
 		b.Reply = &reference{Message: question}
+	} else if p.Below != "" {
+		b.Reply = &reference{Message: p.Below}
+	}
+	if p.Silent {
+		b.Flags = suppressNotifications
 	}
 	var out struct {
 		ID string `json:"id"`

@@ -67,6 +67,7 @@ func (w *fakeServer) Remove(connectortest.Room, connectortest.Message) {}
 func (w *fakeServer) LoseFiles()                                       {}
 func (w *fakeServer) SlowFiles(time.Duration)                          {}
 func (w *fakeServer) Pings() []string                                  { return nil }
+func (w *fakeServer) Notified(connectortest.Room) []string             { return nil }
 
 func (w *fakeServer) InjectFault(f connectortest.Fault) {
 	w.mu.Lock()

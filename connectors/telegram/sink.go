@@ -100,6 +100,9 @@ func (s *sink) Render(v answer.View, refused ...string) []progressive.Part {
 // HasButtons implements [progressive.Buttoner].
 func (s *sink) HasButtons() bool { return true }
 
+// Pings implements [progressive.Pinger]. An ephemeral message is one of a client's own, which notifies no one.
+func (s *sink) Pings() (notifies, moves bool) { return s.whisper == nil, true }
+
 // Resends implements [progressive.Resender]. The owner decides which is worse: a message twice, or none.
 func (s *sink) Resends() bool { return s.telegram.config.Ambiguous != AmbiguousSkip }
 
@@ -155,6 +158,10 @@ func (s *sink) send(ctx context.Context, chat int64, p progressive.Part) (posted
 	if p.ReplyTo && !s.alone && chat == s.to.Chat {
 		params["reply_parameters"] = fmt.Sprintf(`{"message_id":%d,"allow_sending_without_reply":true}`, s.to.Message)
 	}
+	if at, err := parsePosted(p.Below); err == nil && at.chat == chat {
+		params["reply_parameters"] = fmt.Sprintf(`{"message_id":%d,"allow_sending_without_reply":true}`, at.message)
+	}
+	params.AddBool("disable_notification", p.Silent)
 	s.whisper.address(params)
 	var sent struct {
 		ID        int `json:"message_id"`

@@ -165,6 +165,8 @@ type Outcome struct {
 	Reason string `json:"reason,omitempty"`
 	// Offer contains the options that remain below a completed answer; nil if there are none.
 	Offer *Choices `json:"offer,omitempty"`
+	// Ping reports whether the end notifies the asker, who waited long and is not reading.
+	Ping bool `json:"ping,omitempty"`
 	// Usage is the sum over the calls of language models for the answer; nil if there were none, or if they are not counted.
 	Usage *llm.UsageSum `json:"usage,omitempty"`
 	Effort

@@ -25,6 +25,7 @@ const (
 	UnlinkCommand    CommandName = "unlink"
 	LanguageCommand  CommandName = "language" // chooses the language of notices, see package lang
 	VoiceCommand     CommandName = "voice"    // spoken answers
+	NotifyCommand    CommandName = "notify"   // notifications at the end of long answers
 	WhyCommand       CommandName = "why"
 	BlockCommand     CommandName = "block"
 	UnblockCommand   CommandName = "unblock"
@@ -56,7 +57,7 @@ func Commands() []CommandSpec {
 	all := []CommandSpec{
 		{Name: NewCommand}, {Name: Stop}, {Name: RetryCommand}, {Name: ModelCommand}, {Name: StatusCommand}, {Name: UsageCommand, Private: true},
 		{Name: MemoryCommand, Private: true}, {Name: ForgetCommand, Private: true}, {Name: RemindersCommand}, {Name: ApprovalsCommand},
-		{Name: LinkCommand}, {Name: UnlinkCommand}, {Name: LanguageCommand, Private: true}, {Name: VoiceCommand, Private: true}, {Name: AdminCommand, Private: true},
+		{Name: LinkCommand}, {Name: UnlinkCommand}, {Name: LanguageCommand, Private: true}, {Name: VoiceCommand, Private: true}, {Name: NotifyCommand, Private: true}, {Name: AdminCommand, Private: true},
 		{Name: WhyCommand, Private: true}, {Name: BlockCommand, Private: true}, {Name: UnblockCommand, Private: true}, {Name: HelpCommand, Private: true},
 	}
 	texts := lang.Voice{}.Section("command.")

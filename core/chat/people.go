@@ -35,6 +35,9 @@ const (
 // VoiceDetail is the subject of the detail of a person who wants spoken answers.
 const VoiceDetail = "spoken answers"
 
+// NotifyDetail is the subject of the detail of a person who wants no notification at the end of a long answer.
+const NotifyDetail = "silent ends"
+
 // Voice returns the voice for the sentences to e: in the language that they chose, or else that of their client, or of
 // the place.
 func (e Entity) Voice() lang.Voice {

@@ -191,6 +191,13 @@ const FirstFile = 1 << 16
 // that can't edit messages, see [Shown].
 const FirstUpdate = 1 << 17
 
+// SlowAfter is the age of a slow run. A first text that comes later notifies no one: the end does, if the asker is not reading.
+const SlowAfter = 30 * time.Second
+
+// FirstPointer is the index of the message that refers to a long answer, so that its end notifies the asker. The next index is that of
+// the message of an answer that is posted again below and then deleted here. See [Shown].
+const FirstPointer = 1 << 18
+
 // Shown is the journal entry of one platform message of an answer. Without an ID it is an intent: a create request is
 // about to be sent, or its outcome is unknown.
 type Shown struct {
@@ -209,6 +216,8 @@ type Shown struct {
 	// Replacing reports that the message with this ID can't be edited, and is about to be deleted and posted again: if it is
 	// missing, no user has deleted it.
 	Replacing bool `json:"replacing,omitempty"`
+	// Ping reports that the request notified the asker of the end of the answer, which is done once.
+	Ping bool `json:"ping,omitempty"`
 }
 
 // WithShown returns a copy of all, which is sorted by part, with s in place of the entry of its part, or without it if its message is gone.

@@ -71,6 +71,7 @@ func reply(name chat.CommandName) func(*commandRun, context.Context) (string, er
 		chat.UnlinkCommand:    (*commandRun).link,
 		chat.LanguageCommand:  (*commandRun).language,
 		chat.VoiceCommand:     (*commandRun).voice,
+		chat.NotifyCommand:    (*commandRun).notify,
 		chat.WhyCommand:       (*commandRun).why,
 		chat.BlockCommand:     (*commandRun).block,
 		chat.UnblockCommand:   (*commandRun).block,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -15,6 +16,7 @@ import (
 	"parley/core/consent"
 	"parley/core/generate"
 	"parley/core/llm"
+	"parley/core/prompt"
 	"parley/core/quota"
 	"parley/core/toolcall"
 	"parley/internal/lang"
@@ -25,6 +27,7 @@ type EndStore interface {
 	access.PresenceStore
 	access.EntityStore
 	File(ctx context.Context, run chat.RunID, n int) (llm.File, error)
+	Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error)
 }
 
 // Endings decides how turns end. Its fields are set before use. It is safe for concurrent use.
@@ -98,6 +101,7 @@ func (e *ending) verdict(err error) chat.Verdict {
 		o.Offer = e.asking.offering()
 	}
 	o.Usage, o.Effort = quota.UsageOf(e.at.life, e.at.run.Attempts > 0), e.gen.Trace.Effort
+	o.Ping = e.notifies(o)
 	var snapshot answer.CallSnapshot
 	calls := snapshot.Keep(v)
 	e.files = snapshot.Files
@@ -105,6 +109,40 @@ func (e *ending) verdict(err error) chat.Verdict {
 		Outcome: o, Text: v.Text(), History: v.History, Calls: calls,
 		Thought: e.gen.Trace.Thought, Actions: e.gen.Trace.Actions, Providers: e.gen.Trace.Providers, Files: len(v.Files()),
 	}
+}
+
+// notifies reports whether the end of the answer notifies the asker: they have waited long, want it, and have not written since.
+func (e *ending) notifies(o answer.Outcome) bool {
+	run, since := e.at.run, e.at.run.Opened
+	if run.Retried != 0 || e.waiting.from != nil { // a user has just asked again, or decided
+		since = e.at.info.Start
+	}
+	if !e.at.posts || !run.Kind.Claims() || o.Withdrawn || !slices.Contains([]answer.Status{answer.Completed, answer.Failed, answer.TimedOut}, o.Status) || time.Since(since) <= chat.SlowAfter {
+		return false
+	}
+	reading := false
+	err := e.journal.persist(e.at.life, func() error {
+		asker, err := e.Store.Entity(e.at.life, run.Author)
+		if chat.Unless(err, chat.ErrNotFound) != nil {
+			return err
+		}
+		reading = asker.Details[chat.NotifyDetail] != ""
+		open, err := e.journal.Store.OpenRuns(e.at.life, run.Room)
+		for _, r := range open {
+			reading = reading || r.Author == run.Author && r.Response > run.Response && r.Kind.Claims()
+		}
+		for _, kind := range []chat.MemoryKind{chat.Said, chat.KindCommand} {
+			var recent []chat.Memory
+			if err == nil {
+				recent, err = e.Store.Recent(e.at.life, run.Room, kind, 0, prompt.Window)
+			}
+			reading = reading || slices.ContainsFunc(recent, func(m chat.Memory) bool {
+				return m.Author == run.Author && m.At.After(since) && !slices.Contains(run.Inputs, m.ID)
+			})
+		}
+		return err
+	})
+	return err == nil && !reading
 }
 
 // stoppedByRemoval returns v for an answer that users removed before they saw its end: as stopped, although the model had

@@ -68,23 +68,49 @@ func spoken(v answer.View) string {
 
 // voice executes /voice: it stores for all accounts of the person whether answers are spoken. It fails with the error of the store.
 func (cr *commandRun) voice(ctx context.Context) (said string, err error) {
+	if cr.Speaker == nil {
+		return lang.Say(ctx, "voice.none"), nil
+	}
+	is, err := cr.onOrOff(ctx, chat.VoiceDetail, "on", "")
+	switch is {
+	case "on":
+		return lang.Say(ctx, "voice.on"), err
+	case "off":
+		return lang.Say(ctx, "voice.off"), err
+	}
+	return lang.Say(ctx, "voice.which"), err
+}
+
+// notify executes /notify: it stores for all accounts of the person whether the end of a long answer notifies them. It fails with the
+// error of the store.
+func (cr *commandRun) notify(ctx context.Context) (said string, err error) {
+	is, err := cr.onOrOff(ctx, chat.NotifyDetail, "", "off")
+	switch is {
+	case "on":
+		return lang.Say(ctx, "notify.on"), err
+	case "off":
+		return lang.Say(ctx, "notify.off"), err
+	}
+	return lang.Say(ctx, "notify.which"), err
+}
+
+// onOrOff returns the word after the command, "on" or "off", or "" for any other, and stores the detail for it. It fails with the
+// error of the store.
+func (cr *commandRun) onOrOff(ctx context.Context, about, on, off string) (is string, err error) {
 	m, err := cr.journal.input(ctx)
 	if err != nil {
 		return "", err
 	}
 	_, wanted, _ := chat.ParseCommand(m.Text)
-	on := strings.EqualFold(wanted, "on")
-	switch {
-	case cr.Speaker == nil:
-		return lang.Say(ctx, "voice.none"), nil
-	case !on && !strings.EqualFold(wanted, "off"):
-		return lang.Say(ctx, "voice.which"), nil
+	switch is = strings.ToLower(wanted); is {
+	case "on":
+		_, err = cr.saveDetail(ctx, m.Author, about, on)
+	case "off":
+		_, err = cr.saveDetail(ctx, m.Author, about, off)
+	default:
+		is = ""
 	}
-	_, err = cr.saveDetail(ctx, m.Author, chat.VoiceDetail, map[bool]string{true: "on"}[on])
-	if on {
-		return lang.Say(ctx, "voice.on"), err
-	}
-	return lang.Say(ctx, "voice.off"), err
+	return is, err
 }
 
 // saveDetail stores a detail for all accounts of a person, and returns the account as it is then. It fails with the error of the

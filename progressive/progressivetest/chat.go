@@ -22,6 +22,7 @@ type Chat struct {
 	Latency time.Duration // of a request: half on the way there, half on the way back
 	Window  time.Duration // how long a nonce is valid
 	Typed   time.Duration // how long a typing indicator stays
+	Notify  bool          // new messages notify users, unless they are silent
 	Resend  bool          // resend a final text with an unknown outcome, marked
 	Limits  map[progressive.Scope]progressive.Budget
 	// Fate determines the outcome of a request; nil lets all succeed. It is called before the request is applied.
@@ -126,6 +127,7 @@ type message struct {
 	created   time.Time
 	gone      bool
 	unsure    bool // its creator may not know its content
+	silent    bool // it notified no one
 	now       progressive.Part
 }
 
@@ -165,6 +167,21 @@ func Split(text string, limit int) (parts []string) {
 
 // Resends implements [progressive.Resender].
 func (c *Chat) Resends() bool { return c.Resend }
+
+// Pings implements [progressive.Pinger].
+func (c *Chat) Pings() (notifies, moves bool) { return c.Notify, true }
+
+// Notified returns the texts of the messages that notified users when they were posted, oldest first.
+func (c *Chat) Notified() (texts []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, m := range c.messages {
+		if !m.silent && len(m.versions) > 0 {
+			texts = append(texts, m.versions[0])
+		}
+	}
+	return texts
+}
 
 // Marked implements [progressive.Resender].
 func (c *Chat) Marked(p progressive.Part) progressive.Part { return progressive.WithMark(p) }
@@ -277,7 +294,7 @@ func (c *Chat) post(ctx context.Context, p progressive.Part, nonce string) (id s
 		}
 		id = fmt.Sprintf("m%d", len(c.messages)+1)
 		c.removeDraft()
-		c.messages = append(c.messages, &message{id: id, nonce: nonce, versions: []string{says(p)}, created: time.Now(), now: p})
+		c.messages = append(c.messages, &message{id: id, nonce: nonce, versions: []string{says(p)}, created: time.Now(), now: p, silent: p.Silent})
 		r.ID = id
 		return nil
 	})

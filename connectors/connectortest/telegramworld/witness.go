@@ -155,3 +155,6 @@ func (w *Platform) Pings() (all []string) {
 	}
 	return all
 }
+
+// Notified implements [connectortest.Observer].
+func (w *Platform) Notified(in connectortest.Room) []string { return w.Fake.Notified(Chat(in).ID) }

@@ -80,6 +80,7 @@ type journal struct {
 	requests []*Request
 	rejected []Rejection
 	pings    []Ping
+	notified []*message
 }
 
 func (j *journal) add(r *Request) {
@@ -115,6 +116,19 @@ func (s *Server) Pings() []Ping {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.journal.pings)
+}
+
+// Notified returns the first texts of the bot's messages in a channel that were not posted silently, oldest first. It includes those
+// that were deleted since.
+func (s *Server) Notified(channel string) (texts []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range s.journal.notified {
+		if m.channel.id == channel {
+			texts = append(texts, m.versions[0].Content)
+		}
+	}
+	return texts
 }
 
 // Messages returns what stands in a channel now, oldest first.

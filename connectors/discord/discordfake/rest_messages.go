@@ -90,6 +90,9 @@ func (s *Server) createMessage(c *call) (int, any, *apiError) {
 	s.nonces.remember(nonce, m, now)
 	s.post(m)
 	s.notePings(m, mentions{}, false)
+	if m.flags&FlagSuppressNotifications == 0 {
+		s.journal.notified = append(s.journal.notified, m)
+	}
 	c.entry.Message = m.id
 	return http.StatusOK, s.createdObject(m), nil
 }

@@ -68,3 +68,16 @@ func (s *Server) ping(m *message, v Version, name string, user int64) Ping {
 	})
 	return Ping{Chat: m.chat.ID, Message: m.id, Name: name, User: user, Asked: asked}
 }
+
+// Notified returns the first texts of the bot's messages in a chat that were not sent silently, oldest first. It includes those that were
+// deleted since.
+func (s *Server) Notified(chat int64) (texts []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range s.notified {
+		if m.chat.ID == chat {
+			texts = append(texts, m.versions[0].Text)
+		}
+	}
+	return texts
+}

@@ -50,6 +50,9 @@ func (s *Server) send(c *call, v Version) (any, error) {
 		m = s.post(c.chat, &s.bot, v)
 	}
 	m.thread, m.topic, m.silent = thread, thread != 0, c.params["disable_notification"] == "true"
+	if !m.silent {
+		s.notified = append(s.notified, m)
+	}
 	if target != nil && to == nil {
 		m.replyIn(target)
 	}

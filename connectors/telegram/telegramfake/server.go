@@ -45,6 +45,7 @@ type Server struct {
 	faults    []*armed
 	log       []*Request
 	rejected  []Rejection
+	notified  []*message
 }
 
 // Option changes a new [Server].

@@ -1,0 +1,115 @@
+package stories_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/config"
+	"parley/connectors/connectortest"
+	"parley/models/modelfake"
+)
+
+func (c *chatHarness) wantPings(in connectortest.Room, want ...string) {
+	c.Helper()
+	got := c.Notified(in)
+	ok := len(got) == len(want)
+	for i := range min(len(got), len(want)) {
+		ok = ok && strings.Contains(got[i], want[i])
+	}
+	if !ok {
+		c.Errorf("the messages that notified are %q; want %q", got, want)
+	}
+}
+
+const firstWords, lastWords = "Here is the first part of the answer.", " And this is the end of it."
+
+// slowAnswer is an answer whose end comes after a time.
+func slowAnswer(after time.Duration) modelfake.Script {
+	return modelfake.Script{modelfake.Text(firstWords), modelfake.Pause(after), modelfake.Text(lastWords)}
+}
+
+// DR-12: edits notify no one. The end of a long answer does, once, if its asker is not reading, and wants it.
+func TestChatPingWhenItIsDone(t *testing.T) {
+	onEachPlatform(t, func(cfg *config.Config) { cfg.Turns.Direct = "queue" }, func(c *chatHarness) {
+		ask := func(after time.Duration) {
+			c.model.Queue(slowAnswer(after))
+			c.Say(connectortest.Ada, c.ada, "Tell me")
+		}
+		ask(5 * time.Second)
+		c.waitShown(c.ada, lastWords)
+		c.Pass(time.Minute)
+		c.wantPings(c.ada, firstWords)
+		ask(40 * time.Second)
+		c.waitShown(c.ada, lastWords)
+		c.Pass(2 * time.Minute)
+		c.wantPings(c.ada, firstWords, firstWords, lastWords)
+		c.wantShown(c.ada, firstWords+lastWords, firstWords+lastWords) // not twice
+
+		ask(40 * time.Second) // and she writes meanwhile
+		c.Pass(20 * time.Second)
+		c.model.Queue(modelfake.Script{modelfake.Text("Yes.")})
+		c.Say(connectortest.Ada, c.ada, "Still there?")
+		c.waitShown(c.ada, "Yes.")
+		c.Pass(time.Minute)
+		c.wantPings(c.ada, firstWords, firstWords, lastWords, firstWords, "Yes.")
+
+		c.Say(connectortest.Ada, c.ada, "/notify off")
+		c.waitShown(c.ada, "doesn't notify you any more")
+		ask(40 * time.Second)
+		c.Pass(2 * time.Minute)
+		c.wantPings(c.ada, firstWords, firstWords, lastWords, firstWords, "Yes.", "doesn't notify", firstWords)
+		c.Say(connectortest.Ada, c.ada, "/notify on")
+		c.Pass(time.Minute)
+		ask(40 * time.Second)
+		c.Pass(2 * time.Minute)
+		c.wantPings(c.ada, firstWords, firstWords, lastWords, firstWords, "Yes.", "doesn't notify", firstWords, "its end notifies you", firstWords, lastWords)
+	})
+}
+
+// A kill at any moment of the end shows the answer once, and notifies at most once where nonces tell what was posted.
+func TestChatPingSurvivesKills(t *testing.T) {
+	for _, wait := range []time.Duration{0, 40 * time.Millisecond, 110 * time.Millisecond, 160 * time.Millisecond, 260 * time.Millisecond, time.Second} {
+		onEachPlatform(t, nil, func(c *chatHarness) {
+			c.model.Queue(slowAnswer(40 * time.Second))
+			c.Say(connectortest.Ada, c.ada, "Tell me")
+			for range 60 * 20 {
+				if synctest.Wait(); len(c.rooms()) > 0 && c.hasVerdict() {
+					break
+				}
+				time.Sleep(50 * time.Millisecond)
+			}
+			time.Sleep(wait)
+			c.crash()
+			c.start()
+			c.Pass(2 * time.Minute)
+			texts := connectortest.BotTexts(c, c.ada)
+			if c.noLookup {
+				texts = slices.DeleteFunc(texts, func(s string) bool { return strings.HasSuffix(s, ")") })
+				c.allowedOrphans = 1
+			}
+			if len(texts) != 1 || texts[0] != firstWords+lastWords {
+				c.Errorf("after a kill %v after the end, Ada reads %q", wait, texts)
+			}
+			if n := len(c.Notified(c.ada)); n != 2 && !c.noLookup || n > 3 {
+				c.Errorf("after a kill %v after the end, %d messages notified: %q", wait, n, c.Notified(c.ada))
+			}
+		})
+	}
+}
+
+// hasVerdict reports whether the end of the first answer is decided.
+func (c *chatHarness) hasVerdict() bool {
+	recent, err := c.Store.ShownIn(c.Context(), c.rooms()[0], 10)
+	c.Must(err)
+	for id := range recent {
+		run, err := c.Store.Run(c.Context(), id)
+		c.Must(err)
+		if run.Verdict != nil {
+			return true
+		}
+	}
+	return false
+}
