@@ -117,7 +117,8 @@ func (g *Gateway) addPlatforms() (core.Opener, error) {
 	on, err := allPlatforms(g.cfg, func(name string) connectors.Deps {
 		return connectors.Deps{
 			Log: g.env.Log, Dial: g.env.Dial, Memo: lease(name).State(g.backends.memo),
-			Shards: connectors.NewShards(g.backends.leases, g.backends.memo, name, g.owner, g.env.Log),
+			Shards:   connectors.NewShards(g.backends.leases, g.backends.memo, name, g.owner, g.env.Log),
+			Commands: func() []chat.CommandSpec { return g.promptCommands(name) },
 		}
 	}, g.env)
 	if err != nil {

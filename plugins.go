@@ -92,6 +92,16 @@ func asksForm(cfg config.Config, env Env) bool {
 	return cfg.Agent.Generation.XML() || prompt.AsksForm(plugins, settings.Agent(cfg).Templates)
 }
 
+// promptCommands returns the commands of plugins that all known users of a platform can give.
+func (g *Gateway) promptCommands(platform string) (all []chat.CommandSpec) {
+	e := g.now.Load()
+	known := action.TurnContext{Room: chat.Room{Connector: platform, Kind: chat.Group}, Allowed: true}
+	for _, c := range prompt.CommandsOf(e.plugins.plugins(e.cfg.Agent.Type), known, g.env.Log) {
+		all = append(all, chat.CommandSpec{Name: chat.CommandName(c.Name), Description: c.Description, Options: c.Options})
+	}
+	return all
+}
+
 // initPlugins calls Init of each new plugin that has one, in order. The first error ends the start of the gateway, or the reload.
 func (g *Gateway) initPlugins(e *edition) error {
 	ctx, cancel := context.WithTimeout(context.Background(), initLimit)

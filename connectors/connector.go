@@ -148,6 +148,9 @@ type Deps struct {
 	Memo StateStore
 	// Shards divides the work of a connector that is [Sharded]. Nil is a process that holds all shards.
 	Shards *Shards
+	// Commands returns the commands of plugins and MCP servers that all known users of the platform can give, which change at any
+	// time. Nil: there are none.
+	Commands func() []chat.CommandSpec
 }
 
 // Settings are the values of a platform's section of the configuration ([sections.Section]), once they were read and

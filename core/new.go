@@ -74,6 +74,7 @@ func newGeneration(cfg Config, parts *lasting) (*generation, error) {
 	if err != nil {
 		return nil, err
 	}
+	in.intake.Commands.Complete = turns.Replies.Complete
 	return &generation{cfg: cfg, inbox: in, turns: turns, works: map[string]*work{}, ended: make(chan struct{})}, nil
 }
 

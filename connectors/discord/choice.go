@@ -30,6 +30,7 @@ const (
 const (
 	commandInteraction   = 2
 	componentInteraction = 3
+	completeInteraction  = 4
 	modalInteraction     = 5
 	actionRow            = 1
 	button               = 2
@@ -39,6 +40,7 @@ const (
 	answerMessage        = 4      // respond with a message
 	answerLater          = 5      // show that the bot is thinking
 	answerNothing        = 6      // acknowledge without changing the message
+	answerChoices        = 8      // suggest values for an option
 	answerModal          = 9      // open a modal
 	ephemeral            = 1 << 6 // only visible to the user who pressed
 	unknownInteraction   = 10062  // the interaction has expired
@@ -134,8 +136,9 @@ type interaction struct {
 		Type    int      `json:"type"`
 		Target  string   `json:"target_id"` // of a menu
 		Options []struct {
-			Name  string `json:"name"`
-			Value any    `json:"value"`
+			Name    string `json:"name"`
+			Value   any    `json:"value"`
+			Focused bool   `json:"focused"` // the one that a user is writing
 		} `json:"options"`
 		Inputs   []input `json:"components"` // of a modal
 		Resolved struct {
@@ -191,6 +194,8 @@ func (q *intake) interacted(ctx context.Context, raw []byte) error {
 	switch {
 	case i.Type == commandInteraction:
 		return q.commanded(ctx, i)
+	case i.Type == completeInteraction:
+		q.pressed(ctx, i, q.suggest)
 	case i.Type == modalInteraction:
 		return q.submitted(ctx, i)
 	case i.Type == componentInteraction && strings.HasSuffix(i.Data.ID, otherButton):

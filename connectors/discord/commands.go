@@ -25,6 +25,7 @@ const (
 
 	longestQuestion = 6000 // characters; Discord's maximum
 	longestWhich    = 200
+	mostCommands    = 100 // slash commands
 )
 
 // command is a slash command as it is registered.
@@ -47,6 +48,7 @@ type option struct {
 	Texts       words  `json:"description_localizations,omitempty"`
 	Required    bool   `json:"required,omitempty"`
 	Longest     int    `json:"max_length,omitempty"`
+	Completes   bool   `json:"autocomplete,omitempty"` // the bot suggests values
 }
 
 // words are a text in other languages than English, by Discord's codes for them.
@@ -76,19 +78,26 @@ func newOption(command, name string, required bool, longest int) option {
 	return o
 }
 
-// commands returns the slash commands: one for questions, and those of messages; and the commands in menus.
-func commands(global bool) []command {
+// commands returns the slash commands: one for questions, and those of messages and of plugins; and the commands in menus.
+func commands(global bool, plugged []chat.CommandSpec) []command {
 	all := []command{{Name: askName, Options: []option{newOption(askName, "question", true, longestQuestion)}}}
 	for _, c := range chat.Commands() {
 		one := command{Name: string(c.Name)}
 		if c.Argument != "" {
-			one.Options = []option{newOption(one.Name, "which", false, longestWhich)}
+			o := newOption(one.Name, "which", false, longestWhich)
+			o.Completes = c.Name == chat.ModelCommand || c.Name == chat.ForgetCommand
+			one.Options = []option{o}
 		}
 		all = append(all, one)
 	}
 	for i, c := range all {
 		_, all[i].Names = localized("command." + c.Name + ".name")
 		all[i].Description, all[i].Texts = localized("command." + c.Name)
+	}
+	for _, c := range plugged {
+		if !slices.ContainsFunc(all, func(known command) bool { return known.Name == string(c.Name) }) && len(all) < mostCommands {
+			all = append(all, pluggedCommand(c))
+		}
 	}
 	about, me := command{Type: messageMenu}, command{Type: userMenu}
 	about.Name, about.Names = localized("menu.about")
@@ -105,7 +114,7 @@ func commands(global bool) []command {
 // register registers the slash commands, if they are others than those that were registered last: for all servers, or for
 // those of the configuration. Commands in servers that are no longer named are removed. A failure is logged, and the next
 // start tries again; text commands work without.
-func (d *Discord) register(ctx context.Context, app string) {
+func (d *Discord) register(ctx context.Context, app string, plugged []chat.CommandSpec) {
 	memo, name := d.shards.Memo(), Name+"/"+app+"/commands"
 	stored := map[string]string{} // the hash of the commands by server; "" for all servers
 	text, err := memo.Kept(ctx, name)
@@ -115,11 +124,11 @@ func (d *Discord) register(ctx context.Context, app string) {
 	if err != nil {
 		d.log.Warn("can't read which slash commands are registered", "err", err)
 	}
-	wanted := map[string][]command{"": commands(true)}
+	wanted := map[string][]command{"": commands(true, plugged)}
 	if len(d.config.CommandGuilds) > 0 {
 		wanted = map[string][]command{}
 		for _, guild := range d.config.CommandGuilds {
-			wanted[guild] = commands(false)
+			wanted[guild] = commands(false, plugged)
 		}
 	}
 	now := maps.Clone(stored)

@@ -26,6 +26,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -55,6 +56,7 @@ type Discord struct {
 	fetches    chan struct{} // limits concurrent fetches of missed messages
 	acks       *acks
 	abouts     *abouts
+	commands   func() []chat.CommandSpec // of plugins; can be nil
 
 	// bot is empty until it is known. It is guarded by busy, a mutex that can be waited for with a context.
 	bot  account
@@ -94,7 +96,12 @@ func (d *Discord) serve(ctx context.Context, h connectors.Handler) error {
 		d.log.Warn("the Message Content intent is off: in servers the bot only receives messages that mention it, and misses replies "+
 			"without a mention", "switch it on at", portal)
 	}
-	d.register(ctx, app.idOf(me))
+	ctx, end := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	defer end()
+	r := newRegistry(ctx, d, app.idOf(me))
+	watching.Go(func() { r.watch(ctx) })
 	b := &bot{Discord: d, me: me, app: app, handler: h}
 	return b.run(ctx)
 }
@@ -226,7 +233,7 @@ func New(c Config, deps connectors.Deps) *Discord {
 		config: c, client: newClient(c.Token.Reveal(), c.APIURL, deps.Dial, proxy), files: files,
 		dialer: &websocket.Dialer{NetDialContext: deps.Dial, Proxy: proxy},
 		log:    deps.Log.With("connector", Name), busy: make(chan struct{}, 1),
-		shards: deps.Shards, standing: newStanding(), fetches: make(chan struct{}, 2), acks: &acks{open: map[string]chan struct{}{}}, abouts: &abouts{kept: map[string]message{}},
+		commands: deps.Commands, shards: deps.Shards, standing: newStanding(), fetches: make(chan struct{}, 2), acks: &acks{open: map[string]chan struct{}{}}, abouts: &abouts{kept: map[string]message{}},
 	}
 	if d.shards == nil {
 		d.shards = connectors.NewShards(nil, deps.Memo, Name, "", d.log)

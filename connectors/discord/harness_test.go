@@ -46,7 +46,8 @@ type botHarness struct {
 	catchUp time.Duration
 	shards  int // of the settings; 0 is auto
 
-	commandGuilds []string // of the settings
+	commandGuilds []string           // of the settings
+	plugged       []chat.CommandSpec // commands of plugins
 }
 
 func loadSpec(t *testing.T) *discordfake.Spec {
@@ -122,7 +123,7 @@ func (w *botHarness) beginRun() {
 	}
 	w.bot = discord.New(config, connectors.Deps{
 		Log:  slog.New(slog.NewTextHandler(&w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		Dial: w.net.Dial, Memo: w.life,
+		Dial: w.net.Dial, Memo: w.life, Commands: func() []chat.CommandSpec { return w.plugged },
 	})
 }
 

@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"parley/core/chat"
+	"parley/core/text"
 	"parley/internal/lang"
 	"parley/internal/rest"
 )
@@ -28,13 +30,7 @@ const (
 // command returns the text of a command, in the grammar of messages, and whether only its author sees the answer. In
 // direct messages there is no one else.
 func (i interaction) command() (text string, private bool) {
-	var words []string
-	for _, o := range i.Data.Options {
-		if s, ok := o.Value.(string); ok {
-			words = append(words, s)
-		}
-	}
-	said := strings.Join(words, " ")
+	said := i.said("")
 	switch {
 	case i.Data.Name == askName:
 		return said, false
@@ -43,7 +39,63 @@ func (i interaction) command() (text string, private bool) {
 	}
 	all := chat.Commands()
 	at := slices.IndexFunc(all, func(c chat.CommandSpec) bool { return string(c.Name) == i.Data.Name })
+	if at < 0 { // of a plugin
+		said = i.said("=")
+	}
 	return strings.TrimSpace("/" + i.Data.Name + " " + said), i.Guild != "" && at >= 0 && all[at].Private
+}
+
+// said returns the values of the options of a command, or, with a sign between them, the names and the quoted values. Options of kinds that
+// the bot didn't register are left out.
+func (i interaction) said(sign string) string {
+	var words []string
+	for _, o := range i.Data.Options {
+		s, ok := o.Value.(string)
+		if sign != "" {
+			s = o.Name + sign + `"` + strings.ReplaceAll(s, `"`, "'") + `"`
+		}
+		if ok {
+			words = append(words, s)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// suggest returns suggestions for the option that a user is writing, or a sentence in place of them. Discord shows no error and no
+// deferred response there.
+func (q *intake) suggest(ctx context.Context, i interaction) (kind int, data any) {
+	c := chat.Completion{Command: chat.CommandName(i.Data.Name)}
+	for _, o := range i.Data.Options {
+		if s, ok := o.Value.(string); ok && o.Focused {
+			c.Typed = s
+		}
+	}
+	by, about := i.author()
+	in := message{Channel: i.Channel, Guild: i.Guild, Author: by, Member: about}.inbound(q.me, i.place())
+	c.Place, c.Author, c.Roles = in.Place, in.Author, in.Roles
+	acc, err := q.handler(ctx, c)
+	if err != nil {
+		q.log.Warn("can't suggest values for a command", "command", i.Data.Name, "err", err)
+		acc.Refused = lang.In(i.Locale).Say("turn.not_done")
+	}
+	var all []chat.Suggestion
+	switch {
+	case acc.Refused != "":
+		all = []chat.Suggestion{{Label: acc.Refused, Value: cmp.Or(c.Typed, acc.Refused)}}
+	case acc.Suggestions != nil:
+		all = *acc.Suggestions
+	}
+	found := []suggestion{}
+	for _, s := range all[:min(len(all), mostOptions)] {
+		found = append(found, suggestion{text.Brief(s.Label, longestText), text.Brief(s.Value, longestText)})
+	}
+	return answerChoices, map[string]any{"choices": found}
+}
+
+// suggestion is a value that Discord offers for an option.
+type suggestion struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
 // commanded queues a command as a message of its channel.
@@ -148,12 +200,9 @@ func (x *acknowledgment) message(text string) message {
 
 // inbound converts m to a message that addresses the bot, and is answered by a response to the interaction.
 func (x *acknowledgment) inbound(ctx context.Context, m message) chat.Message {
-	var p place
-	switch at := x.i.Place; {
-	case m.Guild == "" || at == nil:
+	p := x.i.place()
+	if m.Guild == "" || x.i.Place == nil {
 		p = x.places.of(ctx, m)
-	default:
-		p = place{kind: kindOf(at.Type), name: at.Name, locale: x.i.Speaks, parent: at.Parent}
 	}
 	in := m.inbound(x.me, p)
 	in.Addressed, in.Locale = true, x.i.Locale
@@ -162,6 +211,18 @@ func (x *acknowledgment) inbound(ctx context.Context, m message) chat.Message {
 		Application: x.i.Application, Interaction: x.i.ID, Token: x.i.Token, Private: x.private, Silent: !x.i.mayWrite(),
 	})
 	return in
+}
+
+// place returns the channel of i as Discord describes it there.
+func (i interaction) place() place {
+	p := place{kind: chat.Group, locale: i.Speaks}
+	switch at := i.Place; {
+	case i.Guild == "":
+		p.kind = chat.Direct
+	case at != nil:
+		p.kind, p.name, p.parent = kindOf(at.Type), at.Name, at.Parent
+	}
+	return p
 }
 
 // mayWrite reports whether the bot can post in the channel otherwise than as a response.

@@ -169,6 +169,9 @@ type Command struct {
 	Name chat.CommandName
 	// Run returns the reply. It is not called for users without access, and can be called again after a crash.
 	Run func(ctx context.Context, c CommandCall) (string, error)
+	// Complete, if set, returns the values of the argument that the author of a command can choose from. c has no message that
+	// is stored. It must return soon.
+	Complete func(ctx context.Context, c CommandCall) ([]chat.Suggestion, error)
 }
 
 // A PromptCommand is a message such as "/review main.go" that the model answers like any other, with context that a
@@ -177,6 +180,7 @@ type PromptCommand struct {
 	Name        string // without the slash
 	Arguments   string // the text that can follow the name, in one line; can be empty
 	Description string // in one line; can be empty
+	Options     []chat.CommandOption
 }
 
 // CommandCall is one use of a command.

@@ -50,6 +50,15 @@ type CommandSpec struct {
 	Argument string
 	// Private reports whether the answer concerns only its author. Platforms that can show it to them alone do that.
 	Private bool
+	// Options are the arguments of a command of a plugin. Users write each as name="value" after the name of the command.
+	Options []CommandOption
+}
+
+// CommandOption is an argument of a command of a plugin. Its fields can come from outside.
+type CommandOption struct {
+	Name        string // lower-case letters, digits and underscores
+	Description string // in one line; can be empty
+	Required    bool
 }
 
 // Commands returns all commands, in the order of the list.

@@ -113,6 +113,15 @@ type (
 		Entirely bool
 		Person   EntityID
 	}
+	// Completion asks for values of the argument of a command, while its author writes it. Nothing is stored: Accepted has
+	// Suggestions that contain Typed, or the reason for none in Refused.
+	Completion struct {
+		Place   Room
+		Author  EntityID
+		Roles   []string // like those of [Message]
+		Command CommandName
+		Typed   string
+	}
 	// Task is a task of the configuration for the agent in a room, without a request of a user at that time. It waits
 	// for the answer in progress, and is not interrupted by later messages. The agent answers it with the rights of a
 	// guest. In a room where the agent is muted it is left out: Accepted names no run.
@@ -189,6 +198,14 @@ func (t Task) Message() MemoryID {
 
 func (Task) inbound() {}
 
+func (Completion) inbound() {}
+
+// Suggestion is a value of an argument that users can choose.
+type Suggestion struct {
+	Label string
+	Value string // as it is written in a command
+}
+
 // Accepted confirms that an inbound is stored, and names the run that answers it; Run is empty if there is none.
 type Accepted struct {
 	Memory    MemoryID
@@ -202,6 +219,8 @@ type Accepted struct {
 	Blocked bool // the author is blocked: nothing is stored, and there is no reply
 	Chosen  bool // processed as a [Choice]; if an action waits for it, Run is not set
 	Deleted int  // of a [Cleared]: the number of deleted memories
+
+	Suggestions *[]Suggestion // of a [Completion]; a pointer keeps the type comparable
 }
 
 // quoted is the number of a message's characters in the text of a reaction.

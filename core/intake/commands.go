@@ -9,6 +9,7 @@ import (
 	"parley/core/chat"
 	"parley/core/prompt"
 	"parley/core/schedule"
+	"parley/internal/lang"
 )
 
 // CommandStore contains the store methods of [Commands].
@@ -34,6 +35,8 @@ type Commands struct {
 	Claims  *schedule.Claims
 	Lanes   *schedule.Lanes
 	Stops   *Stopper
+	// Complete returns values of the argument of a command to a user with access.
+	Complete func(ctx context.Context, c chat.Completion) ([]chat.Suggestion, error)
 }
 
 // commandIn returns the command in m, or "" if there is none, its author may not give any, or it may be for another bot
@@ -76,6 +79,15 @@ func (c *Commands) accept(ctx context.Context, m chat.Message, name chat.Command
 	}
 	c.Lanes.Wake(schedule.Lane{Room: m.Room, Control: j.Kind.OutOfBand()})
 	return acc, nil
+}
+
+// complete suggests values of an argument. It fails with the error of the store or a plugin.
+func (c *Commands) complete(ctx context.Context, in chat.Completion) (chat.Accepted, error) {
+	if ok, err := c.Pairing.Invited(ctx, in.Place, in.Author, in.Roles); err != nil || !ok {
+		return chat.Accepted{Refused: lang.Say(ctx, "choice.not_invited")}, err
+	}
+	found, err := c.Complete(ctx, in)
+	return chat.Accepted{Suggestions: &found}, err
 }
 
 // acceptStop stops the turns that the room had when m first arrived, however often m is delivered, and no later ones.

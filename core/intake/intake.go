@@ -64,6 +64,8 @@ func (t *Intake) Process(ctx context.Context, in chat.Inbound) (chat.Accepted, e
 		return chat.Accepted{}, t.Roster.joined(ctx, in)
 	case chat.Left:
 		return chat.Accepted{}, t.Roster.left(ctx, in)
+	case chat.Completion:
+		return t.Commands.complete(ctx, in)
 	case chat.Task:
 		return t.Tasks.accept(ctx, in)
 	default:
@@ -79,6 +81,8 @@ func sender(in chat.Inbound) (author chat.EntityID, roles []string) {
 	case chat.Choice:
 		return in.Author, in.Roles
 	case chat.Command:
+		return in.Author, in.Roles
+	case chat.Completion:
 		return in.Author, in.Roles
 	case chat.Edited:
 		return in.Author, in.Roles

@@ -132,6 +132,39 @@ func (cr *commandRun) plugin(ctx context.Context) (string, error) {
 	return lang.Say(ctx, "turn.off"), nil
 }
 
+// Complete returns values of the argument of a command that contain the words of its author: the names of models, or suggestions of
+// the plugin of the command. It fails with the error of the store or the plugin.
+func (rs *Replies) Complete(ctx context.Context, c chat.Completion) (found []chat.Suggestion, err error) {
+	var all []chat.Suggestion
+	if c.Command == chat.ModelCommand {
+		can, err := rs.Recaller.Models.Allowed(ctx, c.Place, c.Author)
+		if err != nil || !can && !rs.Recaller.Access.IsStaffRole(c.Place, c.Roles) {
+			return nil, err
+		}
+		for _, m := range rs.Recaller.Models.Table.Models() {
+			all = append(all, chat.Suggestion{Label: m.Name, Value: m.Name})
+		}
+	}
+	for _, p := range rs.Plugins {
+		for _, one := range p.Commands {
+			if one.Name == c.Command && one.Complete != nil {
+				call := action.CommandCall{Room: c.Place, Message: chat.Memory{Room: c.Place.ID, Author: c.Author}}
+				err = contain.Call("the command", func() error {
+					more, err := one.Complete(ctx, call)
+					all = append(all, more...)
+					return err
+				})
+			}
+		}
+	}
+	for _, s := range all {
+		if strings.Contains(strings.ToLower(s.Label), strings.ToLower(c.Typed)) {
+			found = append(found, s)
+		}
+	}
+	return found, err
+}
+
 // link executes /link and /unlink. It fails with the error of the store.
 func (cr *commandRun) link(ctx context.Context) (said string, err error) {
 	m, err := cr.journal.input(ctx)

@@ -18,7 +18,7 @@ import (
 // commands returns /memory and /forget, which show users the data about them and delete it. They need no model,
 // so they work during an outage and can't be talked out of.
 func (d Deps) commands() []action.Command {
-	return []action.Command{{Name: chat.MemoryCommand, Run: d.listMemory}, {Name: chat.ForgetCommand, Run: d.forget}}
+	return []action.Command{{Name: chat.MemoryCommand, Run: d.listMemory}, {Name: chat.ForgetCommand, Run: d.forget, Complete: d.completeForget}}
 }
 
 // remembered is one thing that the agent remembers about a person, with the function that removes it.
@@ -133,6 +133,16 @@ func (d Deps) forget(ctx context.Context, c action.CommandCall) (string, error) 
 		return lang.Say(ctx, "memory.nothing"), nil
 	}
 	return lang.Say(ctx, "memory.forgotten"), nil
+}
+
+// completeForget suggests the entries of /memory, by their numbers.
+func (d Deps) completeForget(ctx context.Context, c action.CommandCall) (found []chat.Suggestion, err error) {
+	all, err := d.about(ctx, c)
+	for i, r := range all {
+		n := strconv.Itoa(i + 1)
+		found = append(found, chat.Suggestion{Label: n + ". " + r.text, Value: n})
+	}
+	return found, err
 }
 
 // forgetMessage forgets the message that a command replies to, with its answer and the notes made from it. Users can forget their

@@ -13,6 +13,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"parley/core/action"
+	"parley/core/chat"
 	"parley/core/text"
 )
 
@@ -74,19 +75,23 @@ func commandName(name string) string {
 func (p *plugin) commands(s action.TurnContext) (all []action.PromptCommand) {
 	for _, pr := range p.prompts(s) {
 		var arguments []string
+		var options []chat.CommandOption
 		for _, a := range pr.p.Arguments {
 			name := text.Label(a.Name)
 			if !a.Required {
 				name = "[" + name + "]"
 			}
 			arguments = append(arguments, name)
+			if option := commandName(a.Name); option != "" {
+				options = append(options, chat.CommandOption{Name: option, Description: text.OneLine(text.Visible(text.Label(a.Description)), maxDescribed), Required: a.Required})
+			}
 		}
 		about := pr.p.Description
 		if about == "" {
 			about = pr.p.Title
 		}
 		all = append(all, action.PromptCommand{
-			Name: pr.command, Arguments: text.Brief(strings.Join(arguments, " "), maxDescribed), Description: text.OneLine(text.Visible(text.Label(about)), maxDescribed),
+			Name: pr.command, Options: options, Arguments: text.Brief(strings.Join(arguments, " "), maxDescribed), Description: text.OneLine(text.Visible(text.Label(about)), maxDescribed),
 		})
 	}
 	return all
@@ -189,13 +194,17 @@ var word = regexp.MustCompile(`[A-Za-z0-9_.-]+="[^"]*"|"[^"]*"|\S+`)
 // others in their order. The last one takes all that is left, so that a sentence needs no quotes.
 func argumentsOf(known []*sdk.PromptArgument, written string) map[string]string {
 	values := map[string]string{}
-	has := func(name string) bool {
-		return slices.ContainsFunc(known, func(a *sdk.PromptArgument) bool { return a.Name == name })
+	named := func(name string) int { // its own name, or that of an option of a platform
+		at := slices.IndexFunc(known, func(a *sdk.PromptArgument) bool { return a.Name == name })
+		if at < 0 {
+			at = slices.IndexFunc(known, func(a *sdk.PromptArgument) bool { return commandName(a.Name) == name })
+		}
+		return at
 	}
 	var words []string
 	for _, w := range word.FindAllString(written, -1) {
-		if name, value, ok := strings.Cut(w, "="); ok && has(name) {
-			values[name] = strings.Trim(value, `"`)
+		if name, value, ok := strings.Cut(w, "="); ok && named(name) >= 0 {
+			values[known[named(name)].Name] = strings.Trim(value, `"`)
 			continue
 		}
 		words = append(words, strings.Trim(w, `"`))

@@ -154,6 +154,13 @@ func (s *Server) Unknown(channelID, userID string) string {
 	return s.interact(&interaction{kind: 99, user: s.mustUser(userID), channel: s.mustChannel(channelID)}, object{"type": "?"})
 }
 
+// Interact dispatches an interaction of a kind (2 is a command, 4 an autocomplete) with any data.
+func (s *Server) Interact(kind int, channelID, userID string, data map[string]any) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.interact(&interaction{kind: kind, user: s.mustUser(userID), channel: s.mustChannel(channelID)}, data)
+}
+
 // Redeliver dispatches an interaction once more, as a resume does.
 func (s *Server) Redeliver(id string) {
 	s.mu.Lock()
