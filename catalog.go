@@ -29,6 +29,7 @@ import (
 	"parley/core/relay"
 	"parley/core/schedule"
 	"parley/core/storage"
+	"parley/internal/guard"
 	"parley/internal/observe"
 	"parley/internal/sections"
 	"parley/internal/settings"
@@ -165,12 +166,28 @@ func knowledgeOf(cfg config.Config, env Env, store storage.Store, models llm.Mod
 		return documents
 	}
 	return knowledge.Options{
+		Sitemaps:  cfg.Agent.Sources.Sitemaps(),
+		Site:      siteOf(env.Dial),
 		Documents: convert(cfg.Agent.Documents), Stamp: cfg.Agent.Sources.Stamp, Extract: env.documents(),
 		Read: func(extract func([]byte) (string, error)) ([]knowledge.Document, []string) {
 			all, warnings := cfg.Agent.Sources.Read(extract)
 			return convert(all), warnings
 		},
 		Store: store, Embedder: models.Embedder, Model: embedding(cfg), Asker: asker, Log: env.Log,
+	}
+}
+
+// siteOf returns how the pages of a site are downloaded: only from its own host, on the public internet.
+func siteOf(dial connectors.Dialer) func(host string) func(context.Context, string, int64) ([]byte, string, error) {
+	return func(host string) func(context.Context, string, int64) ([]byte, string, error) {
+		client := guard.New(guard.Options{Hosts: []string{host}, Dial: dial})
+		return func(ctx context.Context, address string, limit int64) ([]byte, string, error) {
+			data, kind, err := client.Get(ctx, address, limit)
+			if errors.Is(err, guard.ErrGone) {
+				err = fmt.Errorf("%w: %w", chat.ErrNotFound, err)
+			}
+			return data, kind, err
+		}
 	}
 }
 

@@ -42,8 +42,9 @@ type Agent struct {
 	// Example posts.
 	PostExamples []string `yaml:"post_examples"`
 	// Its knowledge: sentences, and files or folders, relative to this file, such as ["We close at six.", docs/faq.md]. Text,
-	// Markdown, PDF, Office and HTML files are read, and again when they change. The parts that match a question are added
-	// to the prompt.
+	// Markdown, PDF, Office and HTML files are read, and again when they change. The address of your site's sitemap, such as
+	// https://www.example.org/sitemap.xml, stands for its pages, which are read daily. The parts that match a question are
+	// added to the prompt.
 	Knowledge []string `yaml:"knowledge"`
 	// Folders outside its own that a character file may read knowledge from, such as [docs].
 	KnowledgeRoots []string `yaml:"knowledge_roots"`

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -112,6 +113,22 @@ func (s *Sources) permit(root, dir string) {
 	s.roots = append(s.roots, path)
 }
 
+// sitemap reports whether an entry is the address of a sitemap.
+func sitemap(entry string) bool {
+	u, err := url.Parse(entry)
+	return err == nil && u.Scheme == "https" && u.Host != "" && !strings.ContainsAny(entry, " \n")
+}
+
+// Sitemaps returns the addresses of sitemaps. A character file can name none.
+func (s Sources) Sitemaps() (all []string) {
+	for _, entry := range s.entries {
+		if sitemap(entry) && !s.confined {
+			all = append(all, entry)
+		}
+	}
+	return all
+}
+
 // add loads the file, or the text files of the folder, that an entry names. Any other entry is itself a text, unless it
 // looks like a path: then it is reported as missing.
 func (d *documents) add(entry string) {
@@ -124,6 +141,9 @@ func (d *documents) add(entry string) {
 	}
 	info, err := os.Stat(path)
 	switch {
+	case sitemap(entry) && d.confined:
+		d.warnings = append(d.warnings, "agent.knowledge: only config.yaml can name the sitemap "+entry)
+	case sitemap(entry): // it is read while the gateway runs
 	case err == nil && d.confined:
 		d.addConfined(filepath.Clean(path))
 	case err == nil && info.IsDir():

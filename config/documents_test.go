@@ -198,3 +198,24 @@ func TestSourcesAreReadAgain(t *testing.T) {
 		t.Errorf("without sources the stamp is %q", s)
 	}
 }
+
+// config.yaml can name sitemaps, which the gateway reads while it runs. A character file can't.
+func TestSitemapsAreConfigured(t *testing.T) {
+	dir := characterDir(t, map[string]string{"c/character.json": `{"name": "Eliza", "knowledge": ["https://evil.example/sitemap.xml"]}`})
+	for text, want := range map[string]string{
+		"agent: {knowledge: [\"https://www.example.org/sitemap.xml\", \"https://x.example is our site.\", \"http://www.example.org/sitemap.xml\"]}\n": "https://www.example.org/sitemap.xml",
+		"agent: {character: c/character.json}\n": "",
+	} {
+		path := filepath.Join(dir, "config.yaml")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := Load(path, environment(nil), platforms...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(c.Agent.Sources.Sitemaps(), " "); got != want || len(c.Warnings) != 1 {
+			t.Errorf("%s: the sitemaps are %q, the warnings %q", text, got, c.Warnings)
+		}
+	}
+}

@@ -46,7 +46,11 @@ type Options struct {
 	Read func(extract func(data []byte) (string, error)) ([]Document, []string)
 	// Stamp changes when there is something new to read.
 	Stamp func() string
-	// Extract is for Read; nil: this program can read only plain text.
+	// Sitemaps are the addresses of sitemaps, whose pages are documents too.
+	Sitemaps []string
+	// Site returns a function that downloads from a host alone, at most limit bytes. It fails with [chat.ErrNotFound] for a page that does not exist.
+	Site func(host string) func(ctx context.Context, address string, limit int64) (data []byte, mime string, err error)
+	// Extract is for Read and for pages; nil: this program can read only plain text.
 	Extract func(ctx context.Context, document []byte) (string, error)
 
 	Store    storage.PieceVectors
@@ -70,6 +74,7 @@ type knowledge struct {
 	now     atomic.Pointer[library]
 	damaged chan []int // pieces whose vectors can't be compared
 	reader  reader
+	sites   sites
 	batches batches
 }
 

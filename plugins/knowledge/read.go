@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 )
 
 // reader reads documents again when they change. Only the plugin's work uses it.
@@ -16,15 +17,12 @@ type reader struct {
 // refresh reads the documents if there is something new. The texts of files that need a parser are remembered by their
 // content, so that a change of one file does not have all others parsed again. Each warning is logged once.
 func (k *knowledge) refresh(ctx context.Context) {
-	if k.Read == nil || k.Stamp == nil {
-		return
-	}
-	stamp := k.Stamp()
+	stamp := k.stamp()
 	if stamp == k.reader.stamp {
 		return
 	}
 	texts, was := map[[sha256.Size]byte]string{}, k.reader.texts
-	documents, warnings := k.Read(func(data []byte) (string, error) {
+	documents, warnings := k.files(func(data []byte) (string, error) {
 		sum := sha256.Sum256(data)
 		text, known := was[sum]
 		if !known {
@@ -49,9 +47,29 @@ func (k *knowledge) refresh(ctx context.Context) {
 	}
 	k.reader = reader{stamp, texts, warned}
 	// Vectors of texts that stay are taken over, so that nothing is embedded again.
+	documents = append(documents, k.sites.documents()...)
 	old, next := k.library(), newLibrary(documents, k.Log)
 	k.now.Store(next.with(old.known()))
 	k.Log.Info("knowledge read", "documents", len(documents), "pieces", len(next.pieces))
+}
+
+// stamp changes when there is something new to read; "" if nothing can change.
+func (k *knowledge) stamp() (stamp string) {
+	if k.Read != nil && k.Stamp != nil {
+		stamp = k.Stamp()
+	}
+	if k.sites.version > 0 {
+		stamp += fmt.Sprintf("\x00%d", k.sites.version)
+	}
+	return stamp
+}
+
+// files returns the documents without those of sites.
+func (k *knowledge) files(extract func(data []byte) (string, error)) ([]Document, []string) {
+	if k.Read == nil {
+		return k.Documents, nil
+	}
+	return k.Read(extract)
 }
 
 // extract returns the text of a file that is more than text. Its errors are for the log, and contain nothing of the

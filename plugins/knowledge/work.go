@@ -37,6 +37,9 @@ func (k *knowledge) work(ctx context.Context) {
 	for ctx.Err() == nil {
 		k.refresh(ctx)
 		k.embed(ctx)
+		if k.visit(ctx) {
+			continue
+		}
 		select {
 		case <-time.After(k.rest()):
 		case pieces := <-k.damaged:
@@ -51,6 +54,9 @@ func (k *knowledge) rest() time.Duration {
 	rest := useEvery
 	if k.Stamp != nil && k.reader.stamp != "" {
 		rest = watchEvery
+	}
+	if len(k.Sitemaps) > 0 {
+		rest = min(rest, time.Until(k.sites.next))
 	}
 	if k.batches.pause > 0 {
 		rest = min(rest, time.Until(k.batches.until))
