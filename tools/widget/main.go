@@ -8,10 +8,13 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -99,7 +102,7 @@ func (b bundler) options(entries ...string) api.BuildOptions {
 	return api.BuildOptions{
 		EntryPoints: entries, AbsWorkingDir: must(filepath.Abs(b.source)), Outdir: "out", Bundle: true, PreserveSymlinks: true, Format: api.FormatESModule, Target: api.ES2022,
 		MinifyWhitespace: true, MinifyIdentifiers: true, MinifySyntax: true, LegalComments: api.LegalCommentsNone, Charset: api.CharsetUTF8,
-		JSX: api.JSXAutomatic, JSXImportSource: "preact", LogLevel: api.LogLevelWarning, Plugins: []api.Plugin{styles},
+		JSX: api.JSXAutomatic, JSXImportSource: "preact", LogLevel: api.LogLevelWarning, Plugins: []api.Plugin{styles, b.lexer()},
 	}
 }
 
@@ -115,6 +118,51 @@ var styles = api.Plugin{Name: "styles", Setup: func(b api.PluginBuild) {
 		return api.OnLoadResult{Contents: &text, Loader: api.LoaderText, Errors: r.Errors}, nil
 	})
 }}
+
+// entry is what the page uses of marked.
+const entry = "export { _Lexer as Lexer } from './Lexer.ts'; export { _Tokenizer as Tokenizer } from './Tokenizer.ts'"
+
+// pedantic are the parts of marked's grammar for a mode that the page doesn't use.
+var pedantic = regexp.MustCompile(`(?s)const (?:block|inline)Pedantic.*?\n};\n|  pedantic: \w+,\n`)
+
+// lexer bundles marked's lexer from the sources in its source map, as the package is one file, of which nothing can be left out: its
+// renderers and its pedantic mode are a fifth.
+func (b bundler) lexer() api.Plugin {
+	return api.Plugin{Name: "lexer", Setup: func(build api.PluginBuild) {
+		build.OnResolve(api.OnResolveOptions{Filter: `^marked$`}, func(api.OnResolveArgs) (api.OnResolveResult, error) {
+			return api.OnResolveResult{Path: "entry", Namespace: "marked"}, nil
+		})
+		build.OnResolve(api.OnResolveOptions{Filter: `.`, Namespace: "marked"}, func(args api.OnResolveArgs) (api.OnResolveResult, error) {
+			return api.OnResolveResult{Path: path.Base(args.Path), Namespace: "marked"}, nil
+		})
+		build.OnLoad(api.OnLoadOptions{Filter: `.`, Namespace: "marked"}, func(args api.OnLoadArgs) (api.OnLoadResult, error) {
+			text, err := entry, error(nil)
+			if args.Path != "entry" {
+				text, err = b.original(args.Path)
+			}
+			return api.OnLoadResult{Contents: &text, Loader: api.LoaderTS}, err
+		})
+	}}
+}
+
+// original returns a source of marked, prepared for leaving out what is not used.
+func (b bundler) original(name string) (string, error) {
+	body, err := os.ReadFile(filepath.Join(b.source, "node_modules", "marked", "lib", "marked.esm.js.map"))
+	if err != nil {
+		return "", err
+	}
+	var from struct{ Sources, SourcesContent []string }
+	if err := json.Unmarshal(body, &from); err != nil {
+		return "", err
+	}
+	for i, source := range from.Sources {
+		if path.Base(source) == name {
+			text := pedantic.ReplaceAllString(from.SourcesContent[i], "")
+			return strings.NewReplacer("this.options.pedantic", "false", "= edit(", "= /* @__PURE__ */ edit(").Replace(text), nil
+		}
+	}
+	return "", fmt.Errorf("marked has no source %s", name)
+}
 
 // licenses returns the licenses of the packages in the bundle.
 func (b bundler) licenses() ([]byte, error) {
