@@ -323,8 +323,20 @@ func platforms(cfg config.Config, deps func(name string) connectors.Deps) (on []
 	return on
 }
 
-// suggestions returns first messages that show the demo model's features.
+// look returns how the page looks.
+func look(w config.Widget) web.Look {
+	l := web.Look{Greeting: w.Greeting, Avatar: w.Avatar, Privacy: w.Privacy, Accent: w.Accent}
+	if w.Position != "right" {
+		l.Position = string(w.Position)
+	}
+	return l
+}
+
+// suggestions returns the configured first messages; otherwise those that show the demo model's features.
 func suggestions(cfg config.Config) []string {
+	if set := cfg.Web.Widget.Suggestions; len(set) > 0 {
+		return set
+	}
 	if cfg.LargeProvider() == config.ProviderDemo {
 		return []string{"What can you do?", "Show me progress", "Play something", "Roll a die"}
 	}

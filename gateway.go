@@ -232,7 +232,7 @@ func (g *Gateway) webOptions(e *edition) web.Options {
 		Proxies: c.TrustedProxies, Limits: web.Limits(c.Limits), Ready: g.backends.ready,
 		Limited: limits(append(slices.Clone(g.limited), g.backends.limited, g.brokenText)), Log: g.env.Log,
 		Memo: g.backends.memo, Zone: e.cfg.Zone(), Blocked: g.runtime.Blocked,
-		Refuse: reader.Refuse, Accept: reader.Accept(), Thumbnail: g.env.thumbnails(), Suggestions: suggestions(e.cfg), Hooks: e.tasks, Agents: e.tasks, AgentFile: g.agentFile, Setup: g.env.Setup, Admin: g.operatorsPage(e),
+		Refuse: reader.Refuse, Accept: reader.Accept(), Thumbnail: g.env.thumbnails(), Suggestions: suggestions(e.cfg), Look: look(c.Widget), Hooks: e.tasks, Agents: e.tasks, AgentFile: g.agentFile, Setup: g.env.Setup, Admin: g.operatorsPage(e),
 	}
 }
 

@@ -91,7 +91,7 @@ var particular = map[string]any{
 	"agent.character": "c.yaml", "timezone": "Europe/Berlin", "initiative.quiet_hours": "22:00-07:00", "schedules[].cron": "0 10 * * *",
 	"schedules[].timezone": "Asia/Tokyo", "plugins.player.folder": ".", "secret_key": "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
 	"models.large.extra_body": `{"a":1}`, "models.chat[].extra_body": `{"a":1}`, "tools[].parameters": `{"type":"object"}`, "agent.templates.evaluation": "Judge.",
-	"web.accounts.public_key": "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=", "web.claim_until": "2030-01-02", "plugins.player.urls[]": "https://example.org/b.mp3", "models.chat[].tools": false, "models.large.model": "n", "models.large.provider": "anthropic",
+	"web.accounts.public_key": "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=", "web.claim_until": "2030-01-02", "web.widget.avatar": "https://example.org/a.png", "web.widget.accent": "#0a7d55", "plugins.player.urls[]": "https://example.org/b.mp3", "models.chat[].tools": false, "models.large.model": "n", "models.large.provider": "anthropic",
 }
 
 // within returns the configuration in which a key has an effect, made from one with everything, and whether it is another one.

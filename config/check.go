@@ -159,6 +159,12 @@ func (d checker) checkWeb(w Web) {
 	reject.Limit("web.limits.conversations_per_hour", w.Limits.ConversationsPerHour)
 	reject.Limit("web.limits.open_requests", w.Limits.OpenRequests)
 	d.checkAccounts(w)
+	if w.Widget.Avatar != "" {
+		reject.URL("web.widget.avatar", w.Widget.Avatar)
+	}
+	if w.Widget.Accent != "" && !color.MatchString(w.Widget.Accent) {
+		d.reject("web.widget.accent", "is not a color", `write it as "#0a7d55", in quotes, or as a name such as teal`)
+	}
 	local, wrong := listensLocally(w.Listen)
 	if wrong != nil {
 		d.reject("web.listen", wrong.message, wrong.hint)
@@ -168,6 +174,9 @@ func (d checker) checkWeb(w Web) {
 		d.checkExposure(w, local)
 	}
 }
+
+// color is the form of colors.
+var color = regexp.MustCompile(`^(#([0-9a-fA-F]{3}){1,2}|[a-zA-Z]{3,20})$`)
 
 // domain is the form of names that can have a certificate: in lower case, with at least one dot, and no address.
 var domain = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])$`)

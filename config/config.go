@@ -355,6 +355,24 @@ type Web struct {
 	// Until this day, such as 2027-01-31, conversations that were opened without a token can be read with their ids alone. Empty = 30 days
 	// after the first start.
 	ClaimUntil string `yaml:"claim_until"`
+	// How the chat looks, on its own page and on your sites, whose script tags can say otherwise.
+	Widget Widget `yaml:"widget"`
+}
+
+// Widget is the look of the web chat.
+type Widget struct {
+	// The first words of an empty chat. Empty = a greeting in the visitor's language.
+	Greeting string `yaml:"greeting"`
+	// First messages to choose from, such as ["Where is my parcel?"].
+	Suggestions []string `yaml:"suggestions"`
+	// The address of a picture of the agent, such as https://www.example.org/ada.png. Empty = the first letter of its name.
+	Avatar string `yaml:"avatar"`
+	// A line below the text field, such as "We keep chats for a month."
+	Privacy string `yaml:"privacy"`
+	// The corner on your sites: right or left.
+	Position Side `yaml:"position" default:"right"`
+	// The color of buttons and messages, such as "#0a7d55". Empty = the default one.
+	Accent string `yaml:"accent"`
 }
 
 // Domains are the names of sites. The gateway gets and renews their certificates.

@@ -35,6 +35,12 @@ func (Generation) Words() []string {
 // XML reports whether the model answers with tags.
 func (g Generation) XML() bool { return g == GenerateXML || g == GenerateSteps }
 
+// Side is a side of a page.
+type Side string
+
+// Words returns the allowed values.
+func (Side) Words() []string { return []string{"right", "left"} }
+
 // Recall selects how earlier messages are found.
 type Recall string
 

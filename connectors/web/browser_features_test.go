@@ -79,6 +79,7 @@ func playChats(t *testing.T, g *gateway, p *tab) {
 	g.next(t).finish(completed, "Green.")
 	p.shows(".answer .text", "Green.")
 	p.click(`[aria-label="More"]`)
+	p.wait(`all('.menu button').length === 2`)
 	p.click(`.menu button`)
 	p.wait(`saved.length === 1 && saved[0].text.includes('Green.')`)
 	p.click(`[aria-label="Past chats"]`)
@@ -211,6 +212,7 @@ func playAPI(t *testing.T, p *tab) {
 	p.eval(`(parley.send('hello'), '')`)
 	g.next(t).finish(completed, "Welcome.")
 	p.shows(".answer .text", "Welcome.")
+	p.is(`performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('.js')).length`, "3")
 	p.is(`getComputedStyle(all('.question .text')[0]).color`, "rgb(20, 20, 28)") // on a light accent
 	p.shots("accent")
 	p.eval(`(parley.close(), '')`)
@@ -226,6 +228,26 @@ func playAPI(t *testing.T, p *tab) {
 	p.wait(`all('.launcher').length === 1`)
 	p.eval(`(parley.open(), '')`)
 	p.shows(".answer .text", "Welcome.")
+}
+
+// The configuration sets the look, which attributes and the page's styles override.
+func playLook(t *testing.T, p *tab) {
+	l := listen(t, "127.0.0.1:0")
+	shop, other := site(t, l, "data-open"), site(t, l, `data-open data-position=right data-greeting="Hello!"`)
+	g := start(t, newBackend(), l, func(o *web.Options) {
+		o.Origins, o.Suggestions = []string{shop, other}, []string{"Where is it?"}
+		o.Look = web.Look{Greeting: "Ahoy!", Privacy: "We keep chats for a month.", Position: "left", Accent: "#0a7d55"}
+	})
+	const look = `shown('.empty h2') + shown('.chip') + shown('.privacy') + ' ' + all('.send').map((node) => getComputedStyle(node).backgroundColor)`
+	p.do(chromedp.Navigate(g.url))
+	p.wait(look + ` === 'Ahoy!Where is it?We keep chats for a month. rgb(10, 125, 85)'`)
+	p.do(chromedp.Navigate(shop))
+	p.wait(look + ` === 'Ahoy!Where is it?We keep chats for a month. rgb(10, 125, 85)'`)
+	p.is(`all('.launcher')[0].getBoundingClientRect().left`, "20")
+	p.shots("look")
+	p.do(chromedp.Navigate(other))
+	p.wait(`shown('.empty h2') === 'Hello!'`)
+	p.is(`all('.launcher')[0].getBoundingClientRect().left > 600`, "true")
 }
 
 // A page that is loaded while the gateway is down says so, and goes on when it is back.

@@ -307,6 +307,7 @@ func TestBrowser(t *testing.T) {
 	t.Run("embedded in an element", func(t *testing.T) { playTarget(t, newTab(t, ctx)) })
 	t.Run("embedded where it may not be", func(t *testing.T) { playForbidden(t, newTab(t, ctx)) })
 	t.Run("driven by the page", func(t *testing.T) { playAPI(t, newTab(t, ctx)) })
+	t.Run("configured look", func(t *testing.T) { playLook(t, newTab(t, ctx)) })
 	t.Run("embedded while it is down", func(t *testing.T) { playDown(t, newTab(t, ctx)) })
 	t.Run("embedded twice", func(t *testing.T) { playTwoEmbeds(t, newTab(t, ctx)) })
 	t.Run("embedded in a missing element", func(t *testing.T) { playWrongTarget(t, newTab(t, ctx)) })

@@ -113,13 +113,17 @@ func (g guard) welcome(r *http.Request, origin string) bool {
 	return err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host) || slices.Contains(g.origins, origin)
 }
 
-// page sets which sites may embed the chat in a frame, and restricts it to its own files.
-func (g guard) page(next http.Handler) http.Handler {
+// page sets which sites may embed the chat in a frame, and restricts it to its own files and the site of the avatar.
+func (g guard) page(next http.Handler, avatarURL string) http.Handler {
+	avatar := ""
+	if at, err := url.Parse(avatarURL); err == nil && at.Host != "" {
+		avatar = " " + at.Scheme + "://" + at.Host
+	}
 	frames := "'none'"
 	if len(g.origins) > 0 {
 		frames = strings.Join(g.origins, " ")
 	}
-	const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self' blob:; " +
+	policy := "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:" + avatar + "; media-src 'self' blob:; " +
 		"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors "
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		within := frames

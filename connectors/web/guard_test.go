@@ -21,7 +21,7 @@ func testGuard(t *testing.T, origins ...string) http.Handler {
 	ok := http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusTeapot) })
 	mux := http.NewServeMux()
 	mux.Handle("/api/", g.api(ok))
-	mux.Handle("/", g.page(ok))
+	mux.Handle("/", g.page(ok, ""))
 	return g.host(mux)
 }
 

@@ -43,6 +43,16 @@ type embedded struct {
 	Agent       string   `json:"agent"`
 	Suggestions []string `json:"suggestions"`
 	Accept      string   `json:"accept"`
+	Look
+}
+
+// Look is how the chat looks where a script tag doesn't say otherwise. Empty values are the page's own.
+type Look struct {
+	Greeting string `json:"greeting,omitempty"`
+	Avatar   string `json:"avatar,omitempty"` // the absolute address of a picture
+	Privacy  string `json:"privacy,omitempty"`
+	Position string `json:"position,omitempty"` // left; otherwise right
+	Accent   string `json:"accent,omitempty"`   // a color of CSS
 }
 
 // pages serves the chat page and its files. The page is rendered once.
@@ -59,7 +69,7 @@ func pages(o Options) http.Handler {
 		}
 		f.immutable = strings.Contains(name, "-") // it has the hash of its content in its name
 		if name == "widget.js" {
-			f = f.with(embedded{o.Agent.Name, append([]string{}, o.Suggestions...), strings.Join(o.Accept, ",")})
+			f = f.with(embedded{o.Agent.Name, append([]string{}, o.Suggestions...), strings.Join(o.Accept, ","), o.Look})
 		}
 		add(name, f)
 	}

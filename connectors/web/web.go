@@ -129,7 +129,9 @@ type Options struct {
 	Secure *certificates.Certificates
 	// Suggestions are first messages that an empty page offers.
 	Suggestions []string
-	Log         *slog.Logger
+	// Look is how the page looks.
+	Look Look
+	Log  *slog.Logger
 }
 
 // Limits bounds the requests of one address; 0 means no limit.
@@ -354,7 +356,7 @@ func (w *Web) routes() http.Handler {
 	mux.Handle(SetupPath, w.bounded(nearbySetup(w.opts.Setup)))
 	mux.Handle(adminPath, w.bounded(door{w}.operators(w.opts.Admin)))
 	mux.Handle(adminPath+"/", w.bounded(door{w}.operators(w.opts.Admin)))
-	mux.Handle("/", w.bounded(w.guard.page(pages(w.opts))))
+	mux.Handle("/", w.bounded(w.guard.page(pages(w.opts), w.opts.Look.Avatar)))
 	all := http.NewServeMux()
 	all.Handle("/", w.guard.host(legible(mux)))
 	for path, h := range w.opts.Mounts {

@@ -72,13 +72,23 @@ func (b bundler) run(out, tests string) error {
 // and widget.js and login.js, whose addresses don't change.
 func (b bundler) files() (map[string][]byte, error) {
 	files, define := map[string][]byte{}, map[string]string{}
-	for _, step := range [][]string{{"markdown/math.ts", "markdown/highlight.ts"}, {"markdown/markdown.ts"}, {"chat.tsx"}, {"widget.ts", "login.ts"}} {
+	for _, step := range [][]string{{"markdown/math.ts", "markdown/highlight.ts"}, {"markdown/markdown.ts", "view/more.tsx"}, {"chat.tsx"}, {"widget.ts", "login.ts"}} {
 		var entries []string
 		for _, name := range step {
 			entries = append(entries, filepath.Join(b.source, "src", name))
 		}
 		o := b.options(entries...)
 		o.Define, o.EntryNames = define, "[name]-[hash]"
+		if step[0] == "markdown/markdown.ts" {
+			names, err := b.names()
+			if err != nil {
+				return nil, err
+			}
+			o.MangleProps = "^(?:" + names + ")$"
+		}
+		if step[0] != "chat.tsx" && step[0] != "widget.ts" {
+			b.share(&o)
+		}
 		if step[0] == "widget.ts" { // what pages name has the same address always
 			o.Format, o.EntryNames = api.FormatIIFE, "[name]"
 		}
@@ -106,6 +116,29 @@ func (b bundler) options(entries ...string) api.BuildOptions {
 	}
 }
 
+// shared are the modules of the chat that the files that it loads use too; see load.ts.
+var shared = map[string]bool{"api": true, "conversation": true, "dom": true, "icons": true, "load": true, "strings": true, "view/parts": true, "view/stretch": true, "preact/hooks": true, "preact/jsx-runtime": true}
+
+// share makes a build a function of the shared modules.
+func (b bundler) share(o *api.BuildOptions) {
+	o.Format, o.Banner, o.Footer = api.FormatCommonJS, map[string]string{"js": "export default (require)=>{const module={};"}, map[string]string{"js": "return module.exports}"}
+	o.Plugins = append(o.Plugins, api.Plugin{Name: "share", Setup: func(build api.PluginBuild) {
+		build.OnResolve(api.OnResolveOptions{Filter: `.`}, func(args api.OnResolveArgs) (api.OnResolveResult, error) {
+			name := args.Path
+			if strings.HasPrefix(name, ".") {
+				name = filepath.Join(args.ResolveDir, name)
+				if within, err := filepath.Rel(filepath.Join(o.AbsWorkingDir, "src"), name); err == nil {
+					name = filepath.ToSlash(within)
+				}
+			}
+			if !shared[name] {
+				return api.OnResolveResult{}, nil
+			}
+			return api.OnResolveResult{Path: name, External: true}, nil
+		})
+	}})
+}
+
 // styles makes a style sheet the default export of its module, as minified text.
 var styles = api.Plugin{Name: "styles", Setup: func(b api.PluginBuild) {
 	b.OnLoad(api.OnLoadOptions{Filter: `\.css$`}, func(args api.OnLoadArgs) (api.OnLoadResult, error) {
@@ -125,6 +158,12 @@ const entry = "export { _Lexer as Lexer } from './Lexer.ts'; export { _Tokenizer
 // pedantic are the parts of marked's grammar for a mode that the page doesn't use.
 var pedantic = regexp.MustCompile(`(?s)const (?:block|inline)Pedantic.*?\n};\n|  pedantic: \w+,\n`)
 
+// internal are the names of the rules within marked, and of its state: nothing else uses names like these.
+var internal = regexp.MustCompile(`(?m)^  ([a-z]+[A-Z]\w+|_backpedal):`)
+
+const state = "inlineTokens|blockTokens|inlineQueue|linkEmitted|inRawBlock|linkParenPossible|lastToken|infiniteLoopError|emStrong|codespan|autolink|blockquote|reflink|lheading|" +
+	"lastPossible(?:EmStrong|Del)CloserIndex|maskedSrc|punctuation|newline|reflinkSearch|getRegex"
+
 // lexer bundles marked's lexer from the sources in its source map, as the package is one file, of which nothing can be left out: its
 // renderers and its pedantic mode are a fifth.
 func (b bundler) lexer() api.Plugin {
@@ -143,6 +182,16 @@ func (b bundler) lexer() api.Plugin {
 			return api.OnLoadResult{Contents: &text, Loader: api.LoaderTS}, err
 		})
 	}}
+}
+
+// names returns a pattern of the properties within marked that the bundle can shorten.
+func (b bundler) names() (string, error) {
+	rules, err := b.original("rules.ts")
+	all := state
+	for _, found := range internal.FindAllStringSubmatch(rules, -1) {
+		all += "|" + found[1]
+	}
+	return all, err
 }
 
 // original returns a source of marked, prepared for leaving out what is not used.

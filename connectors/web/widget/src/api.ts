@@ -1,6 +1,7 @@
 // The gateway's HTTP API: conversations, messages, files, and the stream of an answer.
 
-import type { Chat, Frame, Message, Rating, StoredFile } from './frames';
+import { dataURL } from './dom';
+import type { Chat, Frame, Message, Rating } from './frames';
 import { t } from './strings';
 import { Visitor } from './visitor';
 
@@ -86,31 +87,6 @@ export class Gateway {
     return (await this.#request('GET', address, undefined, signal)).blob();
   }
 
-  // upload stores a file for a message to name. The same key again returns the same file. progress is called with the part that is sent,
-  // from 0 to 1. It throws a Refusal, or a TypeError if the network fails.
-  async upload(id: string, file: Blob, name: string, key: string, progress: (part: number) => void, signal: AbortSignal): Promise<StoredFile> {
-    const request = new XMLHttpRequest(); // fetch tells no progress
-    const token = await this.#token();
-    return new Promise((resolve, reject) => {
-      const lost = () => reject(new TypeError(unreachable()));
-      request.open('POST', `${this.base}${path(id)}/files?${new URLSearchParams({ clientFileId: key, name })}`);
-      request.setRequestHeader('Content-Type', file.type || 'application/octet-stream');
-      if (token) request.setRequestHeader('Authorization', `Bearer ${token}`);
-      request.responseType = 'json';
-      request.upload.addEventListener('progress', ({ loaded, total }) => progress(loaded / total));
-      request.addEventListener('load', () => {
-        const { file: kept, error } = request.response ?? {};
-        if (kept) resolve(kept);
-        else reject(new Refusal(request.status, error || unreachable(), Number(request.getResponseHeader('Retry-After')) * 1000 || 0));
-      });
-      request.addEventListener('error', lost);
-      request.addEventListener('abort', lost);
-      signal.addEventListener('abort', () => request.abort());
-      if (signal.aborted) lost();
-      else request.send(file);
-    });
-  }
-
   // drop removes an uploaded file that no message names.
   async drop(id: string, key: string): Promise<void> {
     await this.#request('DELETE', `${path(id)}/files/${key}`);
@@ -176,7 +152,7 @@ export class Gateway {
   }
 
   // token returns the token of the visitor's account, or that of an anonymous visitor, which the gateway makes once.
-  async #token(): Promise<string | undefined> {
+  async token(): Promise<string | undefined> {
     const { token } = identity();
     if (token) return typeof token === 'function' ? token() : token;
     this.signedOut();
@@ -197,11 +173,11 @@ export class Gateway {
   }
 
   async #request(method: string, address: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
-    const token = await this.#token();
+    const token = await this.token();
     let response = await this.#fetch(method, address, body, signal, token);
     if (response.status === 401 && token && token === this.#visitor.token) { // it has ended: the browser is a new visitor
       this.#visitor.forget();
-      response = await this.#fetch(method, address, body, signal, await this.#token());
+      response = await this.#fetch(method, address, body, signal, await this.token());
     }
     if (response.ok) return response;
     const { error, code } = await response.json().catch(() => ({}));
@@ -210,18 +186,9 @@ export class Gateway {
   }
 }
 
-const unreachable = () => t('The gateway can’t be reached right now.');
+export const unreachable = () => t('The gateway can’t be reached right now.');
 
-const path = (id: string) => `api/conversations/${encodeURIComponent(id)}`;
-
-export function dataURL(blob: Blob): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const reader = new FileReader();
-    reader.onload = () => resolve(reader.result as string);
-    reader.onerror = () => reject(reader.error);
-    reader.readAsDataURL(blob);
-  });
-}
+export const path = (id: string) => `api/conversations/${encodeURIComponent(id)}`;
 
 // Watch aborts a request without data for too long, also when a sleeping tab wakes up.
 class Watch {

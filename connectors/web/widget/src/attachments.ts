@@ -1,35 +1,24 @@
 // Files attached to the next message: picked, dropped or pasted, and uploaded at once.
 
-import { dataURL, type Refusal } from './api';
-import { newKey } from './dom';
+import { path, Refusal, unreachable } from './api';
+import { backOff, type Conversation, pause } from './conversation';
+import { dataURL, newKey } from './dom';
 import type { StoredFile } from './frames';
 import { t } from './strings';
 
 const pictures = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];
+const attempts = 5; // to upload a file, after the first
 const most = 8; // per message
 const longest = 20 << 20; // the gateway's limit, in bytes
 const largest = 10 << 20; // bytes of a picture that models accept
 const side = 2048; // pixels, of a picture that has to be reduced
-
-export interface Shelf {
-  upload(file: Blob, name: string, key: string, progress: (part: number) => void, signal: AbortSignal): Promise<StoredFile>;
-  drop(key: string): void; // a file that is not sent
-}
 
 export class Attachments {
   items: Attached[] = [];
   #reading: Promise<void> = Promise.resolve();
 
   // tell shows a sentence to the user; changed is called after each change; added after each added file.
-  constructor(readonly shelf: Shelf, readonly tell: (text: string) => void, readonly changed: () => void, readonly added: () => void) {}
-
-  // paste takes files from the clipboard, unless it also holds text.
-  paste(event: ClipboardEvent): void {
-    const { files, types } = event.clipboardData!;
-    if (files.length === 0 || types.includes('text/plain')) return;
-    event.preventDefault();
-    this.add(files);
-  }
+  constructor(readonly conversation: Conversation, readonly tell: (text: string) => void, readonly changed: () => void, readonly added: () => void) {}
 
   // add reads files, one after the other. They are uploaded at the same time.
   add(files: Iterable<File>): void {
@@ -66,7 +55,7 @@ export class Attachments {
 
   remove(item: Attached): void {
     item.cancel();
-    if (item.stored) this.shelf.drop(item.key);
+    if (item.stored) this.conversation.drop(item.key);
     this.restore(this.items.filter((other) => other !== item));
   }
 
@@ -77,7 +66,7 @@ export class Attachments {
     this.restore([...this.items, item]);
     this.tell('');
     this.added();
-    item.settled = item.send(this.shelf);
+    item.settled = item.send(this.conversation);
   }
 }
 
@@ -107,7 +96,7 @@ export class Attached {
     if (pictures.includes(this.#body.type) && this.#body.size <= largest) this.preview = await dataURL(this.#body);
   }
 
-  async send(shelf: Shelf): Promise<void> {
+  async send(to: Conversation): Promise<void> {
     if (this.file.size === 0) return this.#fail(t('This file is empty.'), true);
     if (this.#body.size > longest) return this.#fail(t('This file is larger than 20 MB.'), true);
     this.sending = true;
@@ -117,7 +106,7 @@ export class Attached {
       this.changed();
     };
     try {
-      this.stored = await shelf.upload(this.#body, this.name, this.key, progress, this.#leaving.signal);
+      this.stored = await upload(to, this.#body, this.name, this.key, progress, this.#leaving.signal);
     } catch (error) {
       const { message, status } = error as Refusal;
       if (!this.#leaving.signal.aborted) this.#fail(message, status === 413 || status === 415);
@@ -148,5 +137,46 @@ async function smaller(file: Blob): Promise<Blob> {
   bitmap.close();
   return new Promise((resolve, reject) => {
     canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new TypeError('not drawn'))), 'image/jpeg', 0.85);
+  });
+}
+
+// upload stores a file for the next message. It tries again after what can pass.
+async function upload(to: Conversation, file: Blob, name: string, key: string, progress: (part: number) => void, signal: AbortSignal): Promise<StoredFile> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await post(to, file, name, key, progress, signal);
+    } catch (error) {
+      const { status = 0, wait = 0 } = error as Partial<Refusal>;
+      const passing = !status || status === 429 || status >= 500;
+      if (signal.aborted || !passing || tries === attempts) throw error;
+      progress(0);
+      await pause(Math.max(backOff(tries), wait), signal);
+    }
+  }
+}
+
+// post uploads a file. The same key again returns the same file. progress is called with the part that is sent, from 0 to 1. It throws a
+// Refusal, or a TypeError if the network fails.
+async function post(to: Conversation, file: Blob, name: string, key: string, progress: (part: number) => void, signal: AbortSignal): Promise<StoredFile> {
+  const request = new XMLHttpRequest(); // fetch tells no progress
+  const id = await to.open();
+  const token = await to.gateway.token();
+  return new Promise((resolve, reject) => {
+    const lost = () => reject(new TypeError(unreachable()));
+    request.open('POST', `${to.gateway.base}${path(id)}/files?${new URLSearchParams({ clientFileId: key, name })}`);
+    request.setRequestHeader('Content-Type', file.type || 'application/octet-stream');
+    if (token) request.setRequestHeader('Authorization', `Bearer ${token}`);
+    request.responseType = 'json';
+    request.upload.addEventListener('progress', ({ loaded, total }) => progress(loaded / total));
+    request.addEventListener('load', () => {
+      const { file: kept, error } = request.response ?? {};
+      if (kept) resolve(kept);
+      else reject(new Refusal(request.status, error || unreachable(), Number(request.getResponseHeader('Retry-After')) * 1000 || 0));
+    });
+    request.addEventListener('error', lost);
+    request.addEventListener('abort', lost);
+    signal.addEventListener('abort', () => request.abort());
+    if (signal.aborted) lost();
+    else request.send(file);
   });
 }

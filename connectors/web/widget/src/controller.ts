@@ -1,16 +1,16 @@
 // Connects the page with the gateway: what visitors do becomes requests, and what comes back events of the state.
 
 import { type Ask, Gateway, Refusal } from './api';
-import { Attachments, type Attached } from './attachments';
+import type { Attachments, Attached } from './attachments';
 import { Conversation } from './conversation';
 import { newKey } from './dom';
-import type { Chat, Frame, Message, Rating } from './frames';
+import type { Frame, Message, Rating } from './frames';
 import { type Answer, type Event, nothing, type Question, reduce, type State } from './state';
 import { t } from './strings';
+import type { Past } from './view/chats';
+import { loadMore } from './view/later';
 
 interface Turn { key: string; asker: Turn | undefined; cut: boolean; end: () => void }
-
-export interface Chats { list: Chat[] | null; query: string; undo: Chat | null; error: string }
 
 // The questions of messages with only pictures, and with other files; the same as the gateway's.
 const wordless = 'Please describe the attached image.';
@@ -20,29 +20,38 @@ export type Listener = (urgent: boolean) => void;
 
 export class Controller {
   state: State = nothing;
-  chats: Chats | null = null; // the list of past chats, while it is open
+  chats: Past | null = null; // the list of past chats, while it is open
   editing: Question | null = null;
   draft = { text: '', replaces: false }; // for the text field: a new object where it changes from outside
-  readonly attached: Attachments;
+  attached: Attachments | null = null; // to the next message, once there were some
   readonly conversation: Conversation;
   readonly gateway: Gateway;
   #turns = new Set<Turn>();
   #life = new AbortController(); // aborted when another conversation is shown
   #tabs: BroadcastChannel | null;
+  #attaching: Promise<void> | undefined;
   #taking = false; // a message waits for its files
   #listener: Listener = () => {};
-  #searching: ReturnType<typeof setTimeout> | undefined;
   focus: () => void = () => {};
+  dress: (css: string) => void = () => {}; // adds a style sheet, once
   answered: (answer: Answer | undefined) => void = () => {};
   loaded: () => void = () => {}; // messages can be sent now
 
   constructor(base: string, place: string, login: boolean) {
     this.gateway = new Gateway(base, login);
     this.conversation = new Conversation(this.gateway, place);
-    this.attached = new Attachments({ upload: (...file) => this.conversation.upload(...file), drop: (key) => this.conversation.drop(key) }, (text) => this.tell(text), () => this.#listener(true), () => this.focus());
     this.#tabs = 'BroadcastChannel' in window ? new BroadcastChannel(place) : null;
     this.#tabs?.addEventListener('message', ({ data }) => {
       if (data.id === this.conversation.id && this.#turns.size === 0) this.#sync();
+    });
+  }
+
+  // attach uploads files for the next message.
+  attach(files: Iterable<File>): void {
+    const list = [...files];
+    this.#attaching = loadMore().then(({ Attachments }) => {
+      this.attached ??= new Attachments(this.conversation, (text) => this.tell(text), () => this.changed(), () => this.focus());
+      this.attached.add(list);
     });
   }
 
@@ -75,14 +84,15 @@ export class Controller {
   async submit(written: string): Promise<boolean> {
     if (this.#taking) return false;
     this.#taking = true;
-    const taken = await this.attached.take();
+    await this.#attaching;
+    const taken = this.attached ? await this.attached.take() : [[], []] as [Attached[], Attached[]];
     this.#taking = false;
     if (!taken) return false;
     const [files, refused] = taken;
     if (this.editing && written.trim()) return this.#resend(this.editing, written.trim());
     const text = written.trim() || silent(files);
     if (!text || !this.send(text, files)) {
-      this.attached.restore([...files, ...refused]);
+      this.attached?.restore([...files, ...refused]);
       return false;
     }
     if (refused.length > 0) this.tell(t('Sent without {names}.', { names: refused.map(({ name }) => name).join(', ') }));
@@ -140,7 +150,7 @@ export class Controller {
   edit(question: Question | null): void {
     this.editing = question;
     this.draft = { text: question?.text ?? '', replaces: true };
-    this.#listener(true);
+    this.changed();
     this.focus();
   }
 
@@ -186,55 +196,31 @@ export class Controller {
   // enter shows another conversation; null a new one. Answers in progress continue.
   enter(id: string | null): void {
     this.chats = null;
-    this.#clear();
-    this.conversation.enter(id);
-    this.attached.again();
-    this.#restore();
+    this.show(id);
+    this.attached?.again();
     this.focus();
   }
 
-  // list opens the list of past chats, or searches it.
-  list(query = ''): void {
-    this.chats = { undo: null, error: '', ...this.chats, list: this.chats?.list ?? null, query };
-    this.#listener(true);
-    clearTimeout(this.#searching);
-    this.#searching = setTimeout(() => this.#load(query), query ? 250 : 0);
+  show(id: string | null): void {
+    this.#clear();
+    this.conversation.enter(id);
+    this.#restore();
   }
 
-  async #load(query: string): Promise<void> {
-    const list = await this.gateway.chats(query, this.signal).catch((error: Error) => error);
-    if (this.chats?.query !== query) return;
-    this.chats = Array.isArray(list) ? { ...this.chats, list, error: '' } : { ...this.chats, error: list.message };
+  changed(): void {
     this.#listener(true);
+  }
+
+  // list opens the list of past chats.
+  async list(): Promise<void> {
+    const { Past } = await loadMore();
+    this.chats = new Past(this);
   }
 
   closeList(): void {
     this.chats = null;
-    this.#listener(true);
+    this.changed();
     this.focus();
-  }
-
-  async rename(chat: Chat, title: string): Promise<void> {
-    if (title.trim() && title !== chat.title) await this.#manage(() => this.gateway.rename(chat.id, title.trim()));
-  }
-
-  async remove(chat: Chat): Promise<void> {
-    await this.#manage(() => this.gateway.remove(chat.id), chat);
-    if (chat.id !== this.conversation.id) return;
-    this.#clear();
-    this.conversation.enter(null);
-    this.#restore();
-  }
-
-  async undo(chat: Chat): Promise<void> {
-    await this.#manage(() => this.gateway.undo(chat.id));
-  }
-
-  async #manage(change: () => Promise<void>, undo: Chat | null = null): Promise<void> {
-    const error = await change().then(() => '', (refusal: Error) => refusal.message);
-    if (!this.chats) return;
-    this.chats = { ...this.chats, undo: error ? null : undo, error };
-    await this.#load(this.chats.query);
   }
 
   // asker is the turn that the message answers by a choice, if any: then an answer is shown only if the choice produces one.
@@ -294,11 +280,11 @@ export class Controller {
     if (message.again) this.#sync();
     if (message.again || (rejoins && refusal.status !== 404)) return this.tell(refusal.message); // the message was sent, so the question stays
     this.#do({ type: 'drop', keys: [key] });
-    if (files.length > 0 && refusal.status !== 404) this.attached.restore(files);
+    if (files.length > 0 && refusal.status !== 404) this.attached?.restore(files);
     if (!message.choice) this.draft = { text: message.text, replaces: false };
     if (refusal.status === 404) {
       this.conversation.enter(null);
-      this.attached.again(files);
+      this.attached?.again(files);
       this.#do({ type: 'history', messages: [] });
       this.tell(t('This conversation is gone. Send again to start a new one.'));
     } else this.tell(refusal.message, refusal.wait ? Date.now() + refusal.wait : undefined);

@@ -2,11 +2,10 @@
 
 import { type Ask, type Gateway, Refusal } from './api';
 import { stored } from './dom';
-import type { Frame, Message, StoredFile } from './frames';
+import type { Frame, Message } from './frames';
 
 const shortest = 500; // ms between two attempts to reconnect
 const longest = 30_000;
-const attempts = 5; // to upload a file, after the first
 
 // Turn is one question and the answer to it.
 export interface Turn {
@@ -55,20 +54,6 @@ export class Conversation {
     }
     if (!signal.aborted) this.enter(null);
     return [];
-  }
-
-  // upload stores a file for the next message, see Gateway.upload. It tries again after what can pass.
-  async upload(file: Blob, name: string, key: string, progress: (part: number) => void, signal: AbortSignal): Promise<StoredFile> {
-    for (let tries = 0; ; tries++) {
-      try {
-        return await this.gateway.upload(await this.open(), file, name, key, progress, signal);
-      } catch (error) {
-        const passing = !(error instanceof Refusal) || error.status === 429 || error.status >= 500;
-        if (signal.aborted || !passing || tries === attempts) throw error;
-        progress(0);
-        await pause(Math.max(backOff(tries), error instanceof Refusal ? error.wait : 0), signal);
-      }
-    }
   }
 
   // drop removes a file that is not sent. Without it the gateway removes the file later.
@@ -144,10 +129,10 @@ export class Conversation {
 }
 
 // backOff grows with each attempt, with jitter.
-const backOff = (tries: number) => Math.min(longest, shortest * 2 ** tries) * (0.5 + Math.random());
+export const backOff = (tries: number) => Math.min(longest, shortest * 2 ** tries) * (0.5 + Math.random());
 
 // pause ends early when the network is back or signal is aborted.
-function pause(ms: number, signal: AbortSignal): Promise<void> {
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
       clearTimeout(timer);

@@ -9,6 +9,12 @@ export const audible = (): boolean => stored(() => localStorage.getItem(place)) 
 
 export const setAudible = (on: boolean): void => { stored(() => localStorage.setItem(place, on ? 'on' : 'off')); };
 
+// notify tells of an answer.
+export function notify(agent: string): void {
+  if (audible()) chime();
+  blink(agent);
+}
+
 // chime plays two short notes.
 export function chime(): void {
   try {
@@ -29,7 +35,7 @@ export function chime(): void {
 }
 
 // blink changes the title until the visitor looks at the page.
-export function blink(agent: string): void {
+function blink(agent: string): void {
   if (!document.hidden || blinking) return;
   const before = document.title;
   const words = t('{agent} has answered', { agent });

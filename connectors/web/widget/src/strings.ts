@@ -14,8 +14,6 @@ export function speak(locale: string, strings: Strings): void {
 // locale returns the chosen language, for Intl; undefined is the browser's.
 export const locale = (): string | undefined => language || undefined;
 
-export const translations = (): Strings => words;
-
 // direction is how the page's own words run.
 export const direction = (): 'ltr' | 'rtl' => (/^(ar|fa|he|ur)\b/.test(language) ? 'rtl' : 'ltr');
 

@@ -8,5 +8,6 @@ declare module 'temml' {
 }
 // The files that are loaded when they are first needed.
 declare const MARKDOWN: string;
+declare const MORE: string;
 declare const MATH: string;
 declare const HIGHLIGHT: string;

@@ -10,7 +10,7 @@ import styles from './widget.css';
 import { direction, speak, type Strings, t } from './strings';
 
 // Configured is what the gateway adds to this file.
-interface Configured { agent: string; suggestions: string[]; accept: string }
+interface Configured { agent: string; suggestions: string[]; accept: string; greeting?: string; avatar?: string; privacy?: string; position?: string; accent?: string }
 
 declare const PARLEY: Configured;
 declare const CHAT: string; // the file of the chat
@@ -24,7 +24,7 @@ interface Parley {
 
 const script = document.currentScript as HTMLScriptElement | null ?? [...document.querySelectorAll<HTMLScriptElement>('script[src*="/widget.js"]')].find((one) => !one.dataset.parley);
 const base = new URL('.', script?.src ?? location.href).href;
-const settings = ['agent', 'theme', 'position', 'accent', 'greeting', 'avatar', 'privacy', 'contact', 'locale', 'suggestions'];
+const settings = 'agent theme position accent greeting avatar privacy contact locale suggestions'.split(' ');
 
 class Chat extends HTMLElement {
   base = base;
@@ -40,9 +40,9 @@ class Chat extends HTMLElement {
     if (this.#place) return; // it was moved
     this.#place = take(`parley:${this.base}`);
     const sheet = new CSSStyleSheet();
-    sheet.replaceSync(styles);
+    sheet.replaceSync(PARLEY.accent ? `${styles}:host{--parley-accent:${PARLEY.accent}}` : styles); // which the page can override
     this.#root.adoptedStyleSheets = [sheet];
-    const { accent, agent } = { ...PARLEY, ...this.#settings() } as Configured & Record<string, string>;
+    const accent = this.getAttribute('accent');
     speak(this.#locale(), {});
     if (accent) this.style.setProperty('--parley-accent', accent);
     const frame = document.createElement('div');
@@ -51,11 +51,11 @@ class Chat extends HTMLElement {
       frame.className = 'inline';
       frame.append(this.#panel);
     } else {
-      frame.className = `bubble ${this.getAttribute('position') ?? ''}`;
+      frame.className = `bubble ${side(this)}`;
       frame.dir = direction();
       this.#panel.hidden = true;
       this.#panel.setAttribute('role', 'dialog');
-      this.#panel.setAttribute('aria-label', t('Chat with {agent}', { agent }));
+      this.#panel.setAttribute('aria-label', this.#title);
       this.#panel.addEventListener('keydown', (event) => { if (event.key === 'Escape' && !event.isComposing) this.close(); });
       this.#launcher.className = 'launcher';
       this.#launcher.part.add('launcher');
@@ -78,6 +78,10 @@ class Chat extends HTMLElement {
       parley.places.delete(this.#place);
       this.#place = '';
     });
+  }
+
+  get #title(): string {
+    return t('Chat with {agent}', { agent: this.getAttribute('agent') ?? PARLEY.agent });
   }
 
   get #inline(): boolean {
@@ -159,7 +163,7 @@ class Chat extends HTMLElement {
   }
 
   #options(): Mount {
-    const { suggestions, ...given } = this.#settings();
+    const { suggestions, ...given } = Object.fromEntries(settings.flatMap((name) => (this.hasAttribute(name) ? [[name, this.getAttribute(name)!]] : [])));
     return {
       ...PARLEY, ...given, ...(suggestions && { suggestions: suggestions.split('|') }),
       base: this.base, place: this.#place, locale: '', strings: {}, page: this.hasAttribute('page') && window.top === window, // never in a frame
@@ -178,10 +182,6 @@ class Chat extends HTMLElement {
     };
   }
 
-  #settings(): Record<string, string> {
-    return Object.fromEntries(settings.flatMap((name) => (this.hasAttribute(name) ? [[name, this.getAttribute(name)!]] : [])));
-  }
-
   #locale(): string {
     return this.getAttribute('locale') || !this.hasAttribute('page') && document.documentElement.lang || navigator.language;
   }
@@ -193,7 +193,7 @@ class Chat extends HTMLElement {
   }
 
   #mark() {
-    const title = t('Chat with {agent}', { agent: this.getAttribute('agent') ?? PARLEY.agent });
+    const title = this.#title;
     const label = this.opened ? t('Close the chat') : this.#unread ? t('{title}, {n} new', { title, n: this.#unread }) : title;
     this.#launcher.setAttribute('aria-label', label);
     this.#launcher.setAttribute('aria-expanded', `${this.opened}`);
@@ -223,6 +223,8 @@ function take(first: string): string {
   return place;
 }
 
+const side = (chat: Element): string => chat.getAttribute('position') ?? PARLEY.position ?? 'right';
+
 const chats = () => [...document.querySelectorAll<Chat>('parley-chat')];
 
 const fresh: Parley = {
@@ -251,7 +253,7 @@ if (!customElements.get('parley-chat')) customElements.define('parley-chat', Cha
 
 // add puts the chat of a script tag on the page.
 function add({ dataset }: HTMLScriptElement) {
-  const { target, position = 'right' } = dataset;
+  const { target, position = PARLEY.position || 'right' } = dataset;
   let parent: Element | null = document.documentElement; // which stays when a site replaces its body
   try {
     if (target) parent = document.querySelector(target);
@@ -259,10 +261,10 @@ function add({ dataset }: HTMLScriptElement) {
     parent = null; // no selector
   }
   if (!parent) {
-    console.error(`Parley: nothing on this page matches data-target="${target}", so there is no chat. Correct the selector in the script tag.`);
+    console.error(`Parley: nothing on this page matches data-target="${target}": correct the selector`);
     return;
   }
-  if (!target && chats().some((chat) => !chat.hasAttribute('inline') && !chat.hasAttribute('page') && (chat.getAttribute('position') ?? 'right') === position)) {
+  if (!target && chats().some((chat) => !chat.hasAttribute('inline') && !chat.hasAttribute('page') && side(chat) === position)) {
     console.warn('Parley: this page has the chat already. Remove one of the script tags, or give it a data-target.');
     return;
   }

@@ -9,7 +9,7 @@ import { part } from '../src/markdown/split';
 import { math } from '../src/markdown/lex';
 
 const { document } = new JSDOM('').window;
-Object.assign(globalThis, { document, MATH: '', HIGHLIGHT: '' });
+Object.assign(globalThis, { document, MATH: 'data:text/javascript,export default () => ({ draw: (tex) => tex })', HIGHLIGHT: 'data:text/javascript,export default () => ({ highlight: () => null })' });
 
 const texts = readFileSync('../testdata/markdown.md', 'utf8').split('\n=====\n');
 

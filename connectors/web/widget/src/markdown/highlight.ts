@@ -25,6 +25,7 @@ import typescript from 'highlight.js/lib/languages/typescript';
 import xml from 'highlight.js/lib/languages/xml';
 import yaml from 'highlight.js/lib/languages/yaml';
 import { el } from '../dom';
+import styles from './highlight.css';
 
 const languages = { bash, c, cpp, csharp, css, diff, dockerfile, go, ini, java, javascript, json, kotlin, markdown, php, python, ruby, rust, sql, swift, typescript, xml, yaml };
 for (const [name, language] of Object.entries(languages)) hljs.registerLanguage(name, language);
@@ -33,9 +34,21 @@ const longest = 50_000; // characters
 
 interface Scope { scope?: string; children: (Scope | string)[] }
 
+const sheets = new WeakSet<Node>(); // the roots that have the colors
+
+// dress adds the colors to the style sheets of a root.
+function dress(root: Node): void {
+  if (!(root instanceof ShadowRoot) || sheets.has(root)) return;
+  sheets.add(root);
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(styles);
+  root.adoptedStyleSheets.push(sheet);
+}
+
 // highlight returns the nodes of code, or nothing if the language is unknown.
-export function highlight(text: string, language: string): (Node | string)[] | null {
+export function highlight(text: string, language: string, within: Node): (Node | string)[] | null {
   if (text.length > longest || !hljs.getLanguage(language)) return null;
+  dress(within);
   const result = hljs.highlight(text, { language, ignoreIllegals: true }) as unknown as { _emitter: { rootNode: Scope } };
   return result._emitter.rootNode.children.map(draw);
 }

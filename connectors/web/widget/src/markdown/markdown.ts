@@ -4,8 +4,6 @@ import { complete } from './complete';
 import { lex, type Links, type Node } from './lex';
 import { block } from './render';
 
-export { speak } from '../strings';
-
 interface Drawn { raw: string; node: HTMLElement }
 
 export class Markdown {

@@ -109,7 +109,7 @@ function anchor(target: string, content: (HTMLElement | string)[], linked: boole
 // formula shows the source until the renderer of maths is there.
 function formula({ tex, display }: Math): HTMLElement {
   const node = el('code', {}, tex);
-  load<typeof import('./math')>(MATH).then(({ draw }) => node.replaceWith(draw(tex, display))).catch(() => {}); // the source stays
+  load<typeof import('./math')>(MATH).then(({ draw }) => node.replaceWith(draw(tex, display)));
   return node;
 }
 
@@ -135,9 +135,9 @@ function code({ lang = '', text, raw }: Tokens.Code): HTMLElement {
 // colorize shows plain text until the highlighter is there.
 function colorize(body: HTMLElement, language: string, text: string): void {
   load<typeof import('./highlight')>(HIGHLIGHT).then(({ highlight }) => {
-    const nodes = body.textContent === text && highlight(text, language);
+    const nodes = body.textContent === text && highlight(text, language, body.getRootNode());
     if (nodes) body.replaceChildren(...nodes);
-  }).catch(() => {}); // it stays plain
+  });
 }
 
 function list({ ordered, start, loose, items }: Tokens.List, depth: number): HTMLElement {

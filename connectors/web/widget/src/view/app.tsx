@@ -4,15 +4,12 @@ import { Fragment } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { above, color, readable } from '../contrast';
 import type { Controller } from '../controller';
-import { audible, chime, setAudible } from '../sound';
 import type { Answer } from '../state';
 import { direction, t } from '../strings';
-import { ChatList } from './chats';
 import { Composer } from './composer';
-import { Contact } from './contact';
-import { saveAs } from './files';
+import { Later } from './later';
 import { Answered, Asked } from './messages';
-import { Announcer, Avatar, Button, day, Drawing } from './parts';
+import { Announcer, Avatar, Button, day } from './parts';
 
 const near = 48; // maximum distance in pixels that counts as scrolled to the end
 
@@ -29,16 +26,19 @@ export function App({ controller, options }: { controller: Controller; options: 
   useDrops(chat, controller);
   const { agent, close } = options;
   const { state, chats } = controller;
+  const unable = useRef(false); // visitors can leave a message once the agent could not answer
+  const last = state.items.at(-1);
+  unable.current ||= Boolean(state.notice.until || (last?.kind === 'answer' && last.unable));
   const Frame = options.page ? 'main' : 'section';
   const current = state.items.findLast((item): item is Answer => item.kind === 'answer');
   return (
     <Frame class="chat" ref={chat} dir={direction()} aria-label={t('Chat with {agent}', { agent })} part="chat">
       <Head controller={controller} options={options} />
-      {chats ? <ChatList controller={controller} /> : null}
+      {chats && <Later part="ChatList" controller={controller} />}
       <div class="middle" hidden={Boolean(chats)}><Log controller={controller} options={options} view={view} /></div>
-      <div hidden={Boolean(chats)}><Contact controller={controller} /><Composer controller={controller} agent={agent} accept={options.accept} busy={state.busy > 0} privacy={options.privacy} close={close} /></div>
+      <div hidden={Boolean(chats)}>{unable.current && <Later part="Contact" controller={controller} />}<Composer controller={controller} agent={agent} accept={options.accept} busy={state.busy > 0} privacy={options.privacy} close={close} /></div>
       {current && <Announcer key={current.key} text={current.text} live={current.live} />}
-      {image && <Viewer {...image} close={() => setImage(null)} />}
+      {image && <Later part="Viewer" controller={controller} {...image} close={() => setImage(null)} />}
     </Frame>
   );
 }
@@ -65,24 +65,13 @@ function useChanges(controller: Controller): void {
 
 function Head({ controller, options: { agent, avatar, close } }: { controller: Controller; options: Options }) {
   const [open, setOpen] = useState(false);
-  const [sound, setSound] = useState(audible);
   const menu = useRef<HTMLDivElement>(null);
-  const { chats, conversation } = controller;
-  const download = async () => {
-    setOpen(false);
-    const { id } = conversation;
-    if (id) await controller.gateway.transcript(id).then((blob) => saveAs(blob, `${agent}.md`), (error: Error) => controller.tell(error.message));
-  };
+  const { chats } = controller;
   const key = (event: KeyboardEvent) => {
     if (event.key !== 'Escape' || !open) return;
     event.stopPropagation();
     setOpen(false);
     menu.current!.querySelector('button')!.focus();
-  };
-  const noisy = () => {
-    setAudible(!sound);
-    if (!sound) chime();
-    setSound(!sound);
   };
   return (
     <header class="head" part="header">
@@ -92,10 +81,7 @@ function Head({ controller, options: { agent, avatar, close } }: { controller: C
       <Button icon="plus" label={t('New chat')} onClick={() => controller.enter(null)} />
       <div class="more" ref={menu} onKeyDown={key} onFocusOut={(event) => { if (!menu.current!.contains(event.relatedTarget as Node | null)) setOpen(false); }}>
         <Button icon="more" label={t('More')} expanded={open} onClick={() => setOpen(!open)} />
-        <div class="menu" hidden={!open}>
-          <button type="button" onClick={download} disabled={controller.state.items.length === 0}><Drawing name="save" />{t('Download the transcript')}</button>
-          <button type="button" aria-pressed={sound} onClick={noisy}><Drawing name={sound ? 'sound' : 'mute'} />{sound ? t('Sound is on') : t('Sound is off')}</button>
-        </div>
+        {open && <Later part="Menu" controller={controller} agent={agent} close={() => setOpen(false)} />}
       </div>
       {close && <Button icon="close" label={t('Close the chat')} onClick={close} />}
     </header>
@@ -205,24 +191,7 @@ function useDrops(chat: { current: HTMLElement | null }, controller: Controller)
     node.addEventListener('dragleave', over(false));
     node.addEventListener('drop', (event) => {
       over(false)(event);
-      controller.attached.add(event.dataTransfer!.files);
+      controller.attach(event.dataTransfer!.files);
     });
   }, []);
-}
-
-// Viewer shows one image over the whole window.
-function Viewer({ src, name, close }: { src: string; name: string; close: () => void }) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current!.showModal(), []);
-  const key = (event: KeyboardEvent) => {
-    if (event.key !== 'Escape') return;
-    event.stopPropagation();
-    dialog.current!.close();
-  };
-  return (
-    <dialog class="viewer" ref={dialog} aria-label={name} onClose={close} onClick={() => dialog.current!.close()} onKeyDown={key}>
-      <img src={src} alt={name} />
-      <Button icon="close" label={t('Close')} onClick={() => dialog.current!.close()} />
-    </dialog>
-  );
 }

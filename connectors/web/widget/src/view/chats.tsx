@@ -6,6 +6,55 @@ import type { Chat } from '../frames';
 import { t } from '../strings';
 import { Button, day, Drawing } from './parts';
 
+const patience = 250; // ms without another letter until a search
+
+// Past is the list while it is open.
+export class Past {
+  list: Chat[] | null = null;
+  query = '';
+  undo: Chat | null = null; // what was deleted last
+  error = '';
+  #searching: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(readonly controller: Controller) {
+    this.search('');
+  }
+
+  search(query: string): void {
+    this.query = query;
+    this.controller.changed();
+    clearTimeout(this.#searching);
+    this.#searching = setTimeout(() => this.#load(query), query ? patience : 0);
+  }
+
+  async rename(chat: Chat, title: string): Promise<void> {
+    if (title.trim() && title !== chat.title) await this.#manage(() => this.controller.gateway.rename(chat.id, title.trim()));
+  }
+
+  async remove(chat: Chat): Promise<void> {
+    await this.#manage(() => this.controller.gateway.remove(chat.id), chat);
+    if (chat.id === this.controller.conversation.id) this.controller.show(null);
+  }
+
+  async restore(chat: Chat): Promise<void> {
+    await this.#manage(() => this.controller.gateway.undo(chat.id));
+  }
+
+  async #manage(change: () => Promise<void>, undo: Chat | null = null): Promise<void> {
+    this.error = await change().then(() => '', (refusal: Error) => refusal.message);
+    this.undo = this.error ? null : undo;
+    await this.#load(this.query);
+  }
+
+  async #load(query: string): Promise<void> {
+    const list = await this.controller.gateway.chats(query, this.controller.signal).catch((error: Error) => error);
+    if (this.query !== query) return;
+    if (Array.isArray(list)) this.list = list;
+    else this.error = list.message;
+    this.controller.changed();
+  }
+}
+
 export function ChatList({ controller }: { controller: Controller }) {
   const { list, query, undo, error } = controller.chats!;
   const search = useRef<HTMLInputElement>(null);
@@ -17,8 +66,8 @@ export function ChatList({ controller }: { controller: Controller }) {
   };
   return (
     <section class="past" aria-label={t('Past chats')} onKeyDown={key}>
-      <div class="search"><Drawing name="search" /><input type="search" ref={search} value={query} placeholder={t('Search your chats')} aria-label={t('Search your chats')} onInput={() => controller.list(search.current!.value)} /></div>
-      {undo && <p class="undo" role="status">{t('Deleted.')} <button type="button" class="link" onClick={() => controller.undo(undo)}>{t('Undo')}</button></p>}
+      <div class="search"><Drawing name="search" /><input type="search" ref={search} value={query} placeholder={t('Search your chats')} aria-label={t('Search your chats')} onInput={() => controller.chats!.search(search.current!.value)} /></div>
+      {undo && <p class="undo" role="status">{t('Deleted.')} <button type="button" class="link" onClick={() => controller.chats!.restore(undo)}>{t('Undo')}</button></p>}
       {error && <p class="undo" role="alert">{error}</p>}
       {list?.length === 0 && <p class="none">{query ? t('No chat has these words.') : t('Your chats will be here.')}</p>}
       <ul>{list?.map((chat) => <Row key={chat.id} controller={controller} chat={chat} />)}</ul>
@@ -30,14 +79,14 @@ function Row({ controller, chat }: { controller: Controller; chat: Chat }) {
   const [renaming, setRenaming] = useState(false);
   const title = chat.title || t('New chat');
   const current = chat.id === controller.conversation.id;
-  if (renaming) return <li><Rename title={title} done={(text) => { setRenaming(false); if (text) controller.rename(chat, text); }} /></li>;
+  if (renaming) return <li><Rename title={title} done={(text) => { setRenaming(false); if (text) controller.chats?.rename(chat, text); }} /></li>;
   return (
     <li class={current ? 'current' : undefined}>
       <button type="button" class="pick" aria-current={current || undefined} onClick={() => (current ? controller.closeList() : controller.enter(chat.id))}>
         <span class="title" dir="auto">{title}</span><time>{day(new Date(chat.updatedAt).getTime())}</time>
       </button>
       <Button icon="edit" label={t('Rename {title}', { title })} onClick={() => setRenaming(true)} />
-      <Button icon="trash" label={t('Delete {title}', { title })} onClick={() => controller.remove(chat)} />
+      <Button icon="trash" label={t('Delete {title}', { title })} onClick={() => controller.chats!.remove(chat)} />
     </li>
   );
 }

@@ -1,11 +1,11 @@
 // Where visitors write.
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { Attached } from '../attachments';
 import type { Controller } from '../controller';
 import type { Notice } from '../state';
 import { t } from '../strings';
-import { Button, Drawing } from './parts';
+import { Later } from './later';
+import { Button } from './parts';
 
 const phone = () => matchMedia('(pointer: coarse)').matches && !matchMedia('(any-pointer: fine)').matches;
 
@@ -45,6 +45,12 @@ export function Composer({ controller, agent, accept, busy, privacy, close }: Pr
     } else return;
     event.preventDefault();
   };
+  const paste = (event: ClipboardEvent) => {
+    const { files, types } = event.clipboardData!;
+    if (files.length === 0 || types.includes('text/plain')) return;
+    event.preventDefault();
+    controller.attach(files);
+  };
   const recall = () => {
     input.current!.value = controller.last!.text;
     fit();
@@ -54,15 +60,13 @@ export function Composer({ controller, agent, accept, busy, privacy, close }: Pr
       <Notices notice={controller.state.notice} />
       {editing && <p class="editing">{t('Editing your last message')} <button type="button" class="link" onClick={() => controller.edit(null)}>{t('Cancel')}</button></p>}
       <div class="attachments">
-        <ul class="attached" aria-label={t('Files to send')} hidden={attached.items.length === 0}>
-          {attached.items.map((item) => <File key={item.key} item={item} remove={() => { attached.remove(item); controller.focus(); }} />)}
-        </ul>
-        <input type="file" multiple hidden accept={accept} ref={picker} onChange={() => { attached.add(picker.current!.files!); picker.current!.value = ''; }} />
+        {attached && attached.items.length > 0 && <Later part="Attaching" controller={controller} />}
+        <input type="file" multiple hidden accept={accept} ref={picker} onChange={() => { controller.attach(picker.current!.files!); picker.current!.value = ''; }} />
       </div>
       <div class="box">
         <Button icon="clip" label={t('Attach files')} onClick={() => picker.current!.click()} />
         <textarea rows={1} dir="auto" maxLength={32000} placeholder={t('Message {agent}', { agent })} aria-label={t('Message {agent}', { agent })} enterkeyhint={phone() ? 'enter' : 'send'}
-          ref={input} onKeyDown={key} onInput={fit} onPaste={(event) => attached.paste(event)} />
+          ref={input} onKeyDown={key} onInput={fit} onPaste={paste} />
         <Button icon="stop" class="stop" label={t('Stop the answer')} hidden={!busy} onClick={() => controller.stop()} />
         <Button icon="send" class="send" type="submit" label={t('Send')} />
       </div>
@@ -81,17 +85,4 @@ function Notices({ notice: { text, until } }: { notice: Notice }) {
   }, [until]);
   const seconds = until ? Math.ceil((until - now) / 1000) : 0;
   return <p class="notice" role="status">{until ? (seconds > 0 ? `${text} (${t('{n} s', { n: seconds })})` : '') : text}</p>;
-}
-
-function File({ item, remove }: { item: Attached; remove: () => void }) {
-  const [broken, setBroken] = useState(false);
-  const { name, preview, sending, progress, why } = item;
-  return (
-    <li class={why ? 'failed' : undefined}>
-      {preview && !broken ? <img src={preview} alt={name} onError={() => setBroken(true)} /> : <span class="name" dir="auto" title={name}><Drawing name="file" />{name}</span>}
-      <progress max={1} value={progress} hidden={!sending} aria-label={t('Sending {name}', { name })} />
-      <span class="why" role="alert">{why}</span>
-      <Button icon="close" label={t('Remove {name}', { name })} onClick={remove} />
-    </li>
-  );
 }

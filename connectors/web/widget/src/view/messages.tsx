@@ -1,15 +1,13 @@
 // The messages of a conversation.
 
 import { memo } from './memo';
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Controller } from '../controller';
-import { load } from '../load';
-import type { Markdown } from '../markdown/markdown';
-import { part } from '../markdown/split';
-import type { Answer, Call, Question } from '../state';
-import { locale, t, translations } from '../strings';
-import { Sent, Shown, type View } from './files';
+import type { Answer, Question } from '../state';
+import { t } from '../strings';
+import type { View } from './files';
+import { Later } from './later';
 import { Button, Copy, Drawing, Time } from './parts';
+import { Stretch } from './stretch';
 
 interface QuestionProps { controller: Controller; question: Question; last: boolean; busy: boolean; view: View }
 
@@ -17,7 +15,7 @@ interface QuestionProps { controller: Controller; question: Question; last: bool
 export const Asked = memo(({ controller, question, last, busy, view }: QuestionProps) => (
   <article class="message question" aria-label={t('You')}>
     <div class="text" dir="auto" part="question">{question.text}</div>
-    {question.files.length > 0 && <ul class="files" aria-label={t('Attached')}>{question.files.map((file, i) => <Sent key={i} controller={controller} file={file} view={view} />)}</ul>}
+    {question.files.length > 0 && <ul class="files" aria-label={t('Attached')}>{question.files.map((file, i) => <Later part="Sent" key={i} controller={controller} file={file} view={view} />)}</ul>}
     <footer>
       <Time at={question.at} />
       {last && !busy && <Button icon="edit" label={t('Edit and send again')} onClick={() => controller.edit(question)} />}
@@ -32,9 +30,9 @@ interface AnswerProps { controller: Controller; answer: Answer; agent: string; l
 export const Answered = memo(({ controller, answer, agent, last, busy, view }: AnswerProps) => (
   <article class={`message answer${answer.live ? ' live' : ''}${answer.failed ? ' failed' : ''}`} aria-label={agent} part="answer">
     <details class="reasoning" hidden={answer.reasoning === ''}><summary>{t('Reasoning')}</summary><div class="thoughts" dir="auto">{answer.reasoning}</div></details>
-    <div class="steps">{answer.trail.length > 0 && <Trail lines={answer.trail} />}</div>
-    <Said answer={answer} />
-    <div>{answer.calls.map((call) => <Shown key={call.id} controller={controller} call={call} view={view} />)}</div>
+    <div class="steps">{answer.trail.length > 0 && <Later part="Trail" controller={controller} lines={answer.trail} />}</div>
+    <Said controller={controller} answer={answer} />
+    <div>{answer.calls.map((call) => call.images.length + call.files.length > 0 && <Later part="Shown" key={call.id} controller={controller} call={call} view={view} />)}</div>
     <p class="status" hidden={answer.status === ''}>{answer.status}</p>
     {!answer.live && <Footer controller={controller} answer={answer} last={last} busy={busy} />}
     {answer.offer && <Options key={answer.offer.id} controller={controller} answer={answer} />}
@@ -64,78 +62,9 @@ function Footer({ controller, answer, last, busy }: { controller: Controller; an
   );
 }
 
-// Trail has the messages of actions, folded.
-function Trail({ lines }: { lines: string[] }) {
-  return (
-    <details class="trail">
-      <summary>{lines.length === 1 ? t('1 step') : t('{n} steps', { n: lines.length })}</summary>
-      <ol>{lines.map((line, i) => <li key={i} dir="auto"><Stretch text={line} done class="step" /></li>)}</ol>
-    </details>
-  );
-}
-
-// Said is the text of an answer, with its calls where they happened.
-function Said({ answer: { text, calls, live } }: { answer: Answer }) {
-  const ends = part(text, calls.map(({ at }) => at));
-  let from = 0;
-  const parts = calls.flatMap((call, i) => {
-    const above = text.slice(from, ends[i]);
-    from = ends[i]!;
-    return [above.trim() && <Stretch key={`text ${i}`} text={above} done={!live} />, <Tool key={call.id} call={call} />];
-  });
-  const rest = text.slice(from);
-  return <div class="said" aria-busy={live || undefined}>{parts}{rest.trim() && <Stretch key={`text ${calls.length}`} text={rest} done={!live} />}</div>;
-}
-
-// Stretch is Markdown that grows.
-function Stretch({ text, done, class: name = 'text' }: { text: string; done: boolean; class?: string }) {
-  const root = useRef<HTMLDivElement>(null);
-  const markdown = useRef<Markdown | null>(null);
-  const [, drawn] = useState(0);
-  useLayoutEffect(() => {
-    if (!drawing) void loadMarkdown().then(() => drawn((n) => n + 1));
-    else (markdown.current ??= new drawing.Markdown(root.current!)).update(text, done);
-  });
-  return <div class={name} ref={root} />;
-}
-
-type Drawing = typeof import('../markdown/markdown');
-
-let drawing: Drawing | null = null;
-let loading: Promise<void> | null = null;
-
-// loadMarkdown gets what draws Markdown, once.
-export const loadMarkdown = (): Promise<void> => loading ??= load<Drawing>(MARKDOWN).then((module) => {
-  module.speak(locale() ?? '', translations());
-  drawing = module;
-}, () => new Promise((resolve) => setTimeout(resolve, 2000)).then(() => {
-  loading = null;
-  return loadMarkdown();
-}));
-
-// Tool is one call, folded: its label and state, and its parameters and result as far as the gateway sends them. Without a name only its
-// files are visible.
-function Tool({ call }: { call: Call }) {
-  const { name, label, line, state, stage, args, chunks, result, error } = call;
-  return (
-    <details class="tool" data-stage={stage} hidden={name === ''}>
-      <summary><span class="dot" /><span class="name" dir="auto" title={label ? name : ''}>{label || name}</span><span class="line" dir="auto">{line}</span><span class="stage">{state}</span></summary>
-      <dl>
-        {(args || chunks) && <Field name={t('Arguments')} text={args ? pretty(args) : chunks} />}
-        {result && <Field name={t('Result')} text={pretty(result)} />}
-        {error && <Field name={t('Error')} text={error} />}
-      </dl>
-    </details>
-  );
-}
-
-const Field = ({ name, text }: { name: string; text: string }) => <><dt>{name}</dt><dd dir="auto">{text}</dd></>;
-
-// pretty indents JSON and returns any other text unchanged.
-function pretty(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
-  }
+// Said is the text of an answer; with calls, they are where they happened.
+function Said({ controller, answer }: { controller: Controller; answer: Answer }) {
+  const { text, calls, live } = answer;
+  const plain = <div class="said" aria-busy={live || undefined}>{text.trim() && <Stretch text={text} done={!live} />}</div>;
+  return calls.length > 0 ? <Later part="Told" controller={controller} answer={answer}>{plain}</Later> : plain;
 }
