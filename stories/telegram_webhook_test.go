@@ -66,55 +66,121 @@ func TestTelegramWebhook(t *testing.T) {
 	})
 }
 
-// Two replicas take the messages of ten chats; one is killed while it answers. Each question is answered once, and no request was refused
-// for its rate.
-func TestWebhookReplicas(t *testing.T) {
-	const rest = ", and this is my whole answer, which is long enough that a replica can die while it is being written."
-	r := startReplicas(t, 2, "queue", modelfake.New(modelfake.Options{Choose: func(q modelfake.Request) modelfake.Script {
-		return modelfake.Script{modelfake.Pace(400 * time.Millisecond), modelfake.Text("You said "+q.LastUser()+rest, modelfake.ByWord)}
-	}}), byWebhook)
-	var turn, dead atomic.Int64
-	dead.Store(-1)
+// wholeAnswer ends each answer of tenChats. It is long enough that a replica can die while it is being written.
+const wholeAnswer = ", and this is my whole answer, which is long enough that a replica can die while it is being written."
+
+// tenChats are two replicas that Telegram calls, and ten people who have asked.
+type tenChats struct {
+	*replicas
+	dead  atomic.Int64 // the replica that the proxy leaves out
+	users []telegramfake.User
+	chats []telegramfake.Chat
+}
+
+func askInTenChats(t *testing.T, change ...func(*config.Config)) *tenChats {
+	r := &tenChats{}
+	r.replicas = startReplicas(t, 2, "queue", modelfake.New(modelfake.Options{Choose: func(q modelfake.Request) modelfake.Script {
+		return modelfake.Script{modelfake.Pace(400 * time.Millisecond), modelfake.Text("You said "+q.LastUser()+wholeAnswer, modelfake.ByWord)}
+	}}), append(change, byWebhook)...)
+	var turn atomic.Int64
+	r.dead.Store(-1)
 	callWebhook(t, r.telegram, func(ctx context.Context) (net.Conn, error) {
 		i := turn.Add(1) % 2
-		if i == dead.Load() {
+		if i == r.dead.Load() {
 			i = 1 - i
 		}
 		return new(net.Dialer).DialContext(ctx, "tcp", strings.TrimPrefix(r.nodes[i].Base, "http://"))
 	})
-	type person struct {
-		user telegramfake.User
-		chat telegramfake.Chat
-	}
-	var all []person
 	for n := range 10 {
 		u := r.telegram.AddUser(fmt.Sprint("Ada ", n), "")
-		all = append(all, person{u, r.telegram.AddPrivate(u)})
-		r.telegram.Say(all[n].chat, u, fmt.Sprintf("question %d", n))
+		r.users, r.chats = append(r.users, u), append(r.chats, r.telegram.AddPrivate(u))
+		r.telegram.Say(r.chats[n], u, fmt.Sprintf("question %d", n))
 	}
-	answered := func() (full, messages int) {
-		for n, p := range all {
-			for _, m := range r.telegram.Messages(p.chat) {
-				if m.From.IsBot {
-					messages++
-				}
-				if m.Text == fmt.Sprintf("You said question %d", n)+rest {
-					full++
+	return r
+}
+
+// answered returns the numbers of whole answers and of the bot's messages.
+func (r *tenChats) answered() (full, messages int) {
+	for n, c := range r.chats {
+		for _, m := range r.telegram.Messages(c) {
+			if m.From.IsBot {
+				messages++
+			}
+			if m.Text == fmt.Sprintf("You said question %d", n)+wholeAnswer {
+				full++
+			}
+		}
+	}
+	return full, messages
+}
+
+// kill ends the first replica without warning.
+func (r *tenChats) kill() {
+	r.dead.Store(0)
+	r.nodes[0].kill()
+}
+
+// wantNoHolds checks that no request was refused for its rate, and that no replica polled.
+func (r *tenChats) wantNoHolds() {
+	r.Helper()
+	for _, q := range r.telegram.Log() {
+		if q.Status == http.StatusTooManyRequests || q.Method == "getUpdates" {
+			r.Errorf("%s: %d", q.Method, q.Status)
+		}
+	}
+}
+
+// Two replicas take the messages of ten chats; one is killed while it answers. Each question is answered once, and no request was refused
+// for its rate.
+func TestWebhookReplicas(t *testing.T) {
+	r := askInTenChats(t)
+	r.waitUntil("ten answers that have begun and are recorded", func() bool { _, begun := r.answered(); return begun == 10 && r.recordedMessages() == 10 })
+	r.kill()
+	r.waitUntil("ten whole answers", func() bool { full, _ := r.answered(); return full == 10 })
+	if _, messages := r.answered(); messages != 10 {
+		t.Errorf("%d messages; want 10", messages)
+	}
+	r.wantNoHolds()
+}
+
+// The same with rich drafts. Stop is pressed in one of them. Then one replica is killed: its drafts vanish, the other one answers, and
+// each answer is there once. In a group, /usage is answered for its author alone.
+func TestWebhookReplicasWithDrafts(t *testing.T) {
+	r := askInTenChats(t, func(cfg *config.Config) {
+		own := configtest.Section[telegram.Config](cfg.Connectors)
+		own.Streaming, own.Format = telegram.StreamDrafts, telegram.FormatRich
+	})
+	drafts := func() (all int) {
+		for _, c := range r.chats {
+			for _, d := range r.telegram.Drafts(c) {
+				if strings.HasPrefix(d.Text, "You said") {
+					all++
 				}
 			}
 		}
-		return full, messages
+		return all
 	}
-	r.waitUntil("ten answers that have begun and are recorded", func() bool { _, begun := answered(); return begun == 10 && r.recordedMessages() == 10 })
-	dead.Store(0)
-	r.nodes[0].kill()
-	r.waitUntil("ten whole answers", func() bool { full, _ := answered(); return full == 10 })
-	if _, messages := answered(); messages != 10 {
+	r.waitUntil("ten drafts", func() bool { return drafts() == 10 })
+	stopped := r.chats[9]
+	last := func(c telegramfake.Chat) telegramfake.Message {
+		all := r.telegram.Messages(c)
+		return all[len(all)-1]
+	}
+	r.telegram.StopDraft(stopped, r.telegram.Drafts(stopped)[0])
+	r.waitUntil("the stopped answer", func() bool {
+		m := last(stopped)
+		return m.Rich != nil && strings.HasPrefix(m.Text, "You said question 9")
+	})
+	r.kill()
+	group := r.telegram.AddSupergroup("Crew", false)
+	r.telegram.SayEphemeral(group, r.users[0], "/usage")
+	r.waitUntil("the usage", func() bool { return last(group).From.IsBot })
+	if m := last(group); m.Receiver != r.users[0].ID {
+		t.Errorf("everyone reads %q", m.Text)
+	}
+	r.waitUntil("nine whole answers", func() bool { full, _ := r.answered(); return full == 9 })
+	if _, messages := r.answered(); messages != 10 {
 		t.Errorf("%d messages; want 10", messages)
 	}
-	for _, q := range r.telegram.Log() {
-		if q.Status == http.StatusTooManyRequests || q.Method == "getUpdates" {
-			t.Errorf("%s: %d", q.Method, q.Status)
-		}
-	}
+	r.wantNoHolds()
 }
