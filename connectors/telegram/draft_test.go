@@ -87,6 +87,46 @@ func TestFortyChatsStreamAtOnce(t *testing.T) {
 	}
 }
 
+// TR-02: the twenty requests a minute of a group are shared by the questions that are answered there at once. Each answer begins soon, grows, and
+// ends, and no one is refused.
+func TestQuestionsShareAGroup(t *testing.T) {
+	withBot(t, func(t *testing.T, r *botHarness) {
+		c, gate := r.AddSupergroup("Crew", false), gateOf()
+		var all sync.WaitGroup
+		for n := range 4 {
+			s := newSink(r.bot, address{Chat: c.ID, Message: n + 1, Kind: c.Type})
+			all.Go(func() { r.grow(s, gate, fmt.Sprint(n), 400) })
+		}
+		begun := time.Now()
+		all.Wait()
+		r.wantNoHolds()
+		edits, late := map[string]int{}, time.Duration(0)
+		for _, q := range r.Log() {
+			switch q.Method {
+			case "editMessageText":
+				edits[q.Params["message_id"]]++
+			case "sendMessage":
+				late = max(late, q.At.Sub(begun))
+			}
+		}
+		least, most := 1000, 0
+		for _, n := range edits {
+			least, most = min(least, n), max(most, n)
+		}
+		if len(edits) != 4 || most > least+2 || late > 15*time.Second {
+			t.Errorf("edits by answer: %v; the last answer begins after %v", edits, late)
+		}
+		for _, m := range r.Messages(c) {
+			if !strings.HasSuffix(m.Text, "word 399") {
+				t.Errorf("an answer ends with %q", m.Text[len(m.Text)-20:])
+			}
+		}
+		if took := time.Since(begun); took > 60*time.Second {
+			t.Errorf("four answers of 40 s took %v", took)
+		}
+	})
+}
+
 func (r *botHarness) wantNoHolds() {
 	r.t.Helper()
 	for _, q := range r.Log() {
