@@ -17,11 +17,12 @@ import (
 type update struct {
 	tgbotapi.Update
 	newer struct {
-		Message     *newerMessage `json:"message"`
-		ChannelPost *newerMessage `json:"channel_post"`
-		Edited      *newerMessage `json:"edited_message"`
-		Reactions   *reactions    `json:"message_reaction"`
-		Stopped     *stoppedDraft `json:"stopped_message_generation"`
+		Message     *newerMessage       `json:"message"`
+		ChannelPost *newerMessage       `json:"channel_post"`
+		Edited      *newerMessage       `json:"edited_message"`
+		Reactions   *reactions          `json:"message_reaction"`
+		Stopped     *stoppedDraft       `json:"stopped_message_generation"`
+		Business    *businessConnection `json:"business_connection"`
 		Pressed     struct {
 			Message newerMessage `json:"message"`
 		} `json:"callback_query"`

@@ -170,6 +170,8 @@ func (u update) chat() int64 {
 		return u.newer.Reactions.Chat.ID
 	case u.newer.Stopped != nil:
 		return u.newer.Stopped.Chat.ID
+	case u.newer.Business != nil:
+		return u.newer.Business.Chat
 	}
 	return 0
 }

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"parley/connectors/telegram/telegramfake"
 	"parley/core/chat"
+	"parley/internal/lang"
 	"parley/internal/require"
 )
 
@@ -223,4 +225,20 @@ func TestMigrationIsKept(t *testing.T) {
 			t.Errorf("it was posted to %d, in %d requests; want %d and 1", got.Chat, r.count("sendMessage"), moved.ID)
 		}
 	}, telegramfake.WithReadAllGroupMessages())
+}
+
+// The owner of a business account who adds the bot reads one sentence in their language. Nothing is handed over.
+func TestBusinessAccountIsRefused(t *testing.T) {
+	withBot(t, func(t *testing.T, r *botHarness) {
+		r.run(r.bot)
+		ada := r.AddUser("Ada", "ada")
+		chat := r.AddPrivate(ada)
+		r.ConnectBusiness(ada, chat, true)
+		r.ConnectBusiness(ada, chat, false)
+		wait(time.Second)
+		if all := r.Messages(chat); len(all) != 1 || all[0].Text != lang.In("en").Say("telegram.business") {
+			t.Errorf("Ada reads %+v", all)
+		}
+		r.want()
+	})
 }

@@ -343,7 +343,7 @@ func TestTokenForm(t *testing.T) {
 func TestAllowedUpdates(t *testing.T) {
 	withBot(t, func(t *testing.T, r *botHarness) {
 		r.run(r.bot)
-		const want = `["message","channel_post","edited_message","message_reaction","my_chat_member","chat_member","callback_query"]`
+		const want = `["message","channel_post","edited_message","message_reaction","my_chat_member","chat_member","callback_query","business_connection"]`
 		if got := r.final("getUpdates").Params["allowed_updates"]; got != want {
 			t.Errorf("asked for %s, want %s", got, want)
 		}

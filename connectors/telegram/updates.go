@@ -11,6 +11,7 @@ import (
 
 	"parley/connectors"
 	"parley/core/chat"
+	"parley/internal/lang"
 )
 
 // updates delivers updates to the gateway, for one Run. Its methods except prepare are called by the intake's
@@ -79,11 +80,29 @@ func (p *updates) handlers() []handler {
 		{"my_chat_member", p.member},
 		{"chat_member", p.others},
 		{"callback_query", p.pressed},
+		{"business_connection", p.connected},
 	}
 	if p.config.Streaming == StreamDrafts {
 		all = append(all, handler{"stopped_message_generation", p.stopped})
 	}
 	return all
+}
+
+// connected tells the owner of a business account that the bot doesn't answer for it. Messages of such accounts are not requested, and a
+// failure is only logged.
+func (p *updates) connected(_ context.Context, u update) error {
+	if c := u.newer.Business; c != nil && c.Enabled && c.Chat != 0 {
+		text := lang.In(languageOf(c.User)).Say("telegram.business")
+		p.answers.add(c.Chat, pressAnswer{method: "sendMessage", params: tgbotapi.Params{"chat_id": strconv.FormatInt(c.Chat, 10), "text": text}})
+	}
+	return nil
+}
+
+// businessConnection is BusinessConnection (Bot API 7.2): the bot was added to a business account, or removed.
+type businessConnection struct {
+	User    *tgbotapi.User `json:"user"`
+	Chat    int64          `json:"user_chat_id"`
+	Enabled bool           `json:"is_enabled"`
 }
 
 // message delivers a message or a service message. A move of a group is stored before anything that is said under the

@@ -156,6 +156,15 @@ func options(opts []SayOption) said {
 	return o
 }
 
+// ConnectBusiness adds the bot to the business account of u, or removes it. chat is the one of u with the bot.
+func (s *Server) ConnectBusiness(u User, chat Chat, enabled bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.enqueue("business_connection", map[string]any{
+		"id": "b1", "user": s.user(u), "user_chat_id": chat.ID, "date": time.Now().Unix(), "is_enabled": enabled,
+	})
+}
+
 func (s *Server) user(u User) *User {
 	if known := s.users[u.ID]; known != nil {
 		return known
