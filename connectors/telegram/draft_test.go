@@ -127,6 +127,36 @@ func TestQuestionsShareAGroup(t *testing.T) {
 	})
 }
 
+// In slow mode, a new message waits for its turn, while another answer in the group continues to grow.
+func TestSlowMode(t *testing.T) {
+	withBot(t, func(t *testing.T, r *botHarness) {
+		c, gate := r.AddSupergroup("Crew", false), gateOf()
+		r.SetSlowMode(c, 30*time.Second)
+		begun := time.Now()
+		var all sync.WaitGroup
+		for n := range 2 {
+			s := newSink(r.bot, address{Chat: c.ID, Message: n + 1, Kind: c.Type})
+			all.Go(func() {
+				time.Sleep(time.Duration(n) * time.Second)
+				r.grow(s, gate, fmt.Sprint(n), 350)
+			})
+		}
+		all.Wait()
+		edits, refused := 0, 0
+		for _, q := range r.Log() {
+			switch at := q.At.Sub(begun); {
+			case q.Method == "editMessageText" && at > 2*time.Second && at < 30*time.Second:
+				edits++
+			case q.RetryAfter > 0:
+				refused++
+			}
+		}
+		if got := r.answers(c); len(got) != 2 || got[0] != got[1] || edits < 3 || refused != 1 {
+			t.Errorf("%d answers, %d edits during the wait, %d refusals", len(got), edits, refused)
+		}
+	})
+}
+
 func (r *botHarness) wantNoHolds() {
 	r.t.Helper()
 	for _, q := range r.Log() {

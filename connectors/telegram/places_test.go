@@ -236,7 +236,7 @@ func TestBusinessAccountIsRefused(t *testing.T) {
 		r.ConnectBusiness(ada, chat, true)
 		r.ConnectBusiness(ada, chat, false)
 		wait(time.Second)
-		if all := r.Messages(chat); len(all) != 1 || all[0].Text != lang.In("en").Say("telegram.business") {
+		if all := r.Messages(chat); len(all) != 1 || all[0].Text != lang.In("en").Say("turn.business") {
 			t.Errorf("Ada reads %+v", all)
 		}
 		r.want()

@@ -58,6 +58,7 @@ var (
 const (
 	privateScope = "telegram.private" // all requests in one private chat
 	groupScope   = "telegram.group"   // all requests in one group with all its topics, or in a channel
+	slowScope    = "telegram.slow"    // new messages in one supergroup, which can be in slow mode
 	botScope     = "telegram.bot"     // all requests
 )
 
@@ -69,21 +70,28 @@ func (c *Config) Budgets() map[string]progressive.Budget {
 	return map[string]progressive.Budget{
 		privateScope: {N: 5, Per: 5 * l.PrivateEdits, Reserve: 1, Pace: l.PrivateEdits},
 		groupScope:   {N: l.GroupPerMinute, Per: time.Minute, Reserve: l.GroupPerMinute / 5, Pace: l.GroupEdits},
+		slowScope:    {}, // only a refusal closes it
 		botScope:     {N: l.PerSecond, Per: time.Second, Pace: time.Second / time.Duration(max(l.PerSecond, 1))},
 	}
 }
 
 // Scopes implements [progressive.Sink]. Each request counts for the chat and for the bot. A group that has moved keeps
 // one scope.
-func (s *sink) Scopes(progressive.Op) []progressive.Scope {
+func (s *sink) Scopes(op progressive.Op) []progressive.Scope {
 	kind := groupScope
 	if s.to.Kind == private {
 		kind = privateScope
 	}
-	return []progressive.Scope{
-		progressive.Scope(fmt.Sprintf("%s/%d", kind, s.telegram.moves.now(s.to.Chat))),
-		progressive.Scope(fmt.Sprintf("%s/%d", botScope, s.telegram.account)),
+	chat := s.telegram.moves.now(s.to.Chat)
+	scopes := []progressive.Scope{scopeOf(kind, chat)}
+	if op == progressive.Post && s.to.Kind == supergroup {
+		scopes = append(scopes, scopeOf(slowScope, chat))
 	}
+	return append(scopes, scopeOf(botScope, int64(s.telegram.account)))
+}
+
+func scopeOf(kind string, id int64) progressive.Scope {
+	return progressive.Scope(fmt.Sprintf("%s/%d", kind, id))
 }
 
 // Render implements [progressive.Sink].
@@ -126,11 +134,29 @@ func (s *sink) Post(ctx context.Context, p progressive.Part, _ string) (string, 
 		id, err = s.send(ctx, chat, p)
 	}
 	if err = judgeFile(p, s.judgeText(progressive.Post, p, chat, err)); err != nil {
-		return "", err
+		return "", s.slowMode(ctx, chat, err)
 	}
 	s.topic.posted(id.message)
 	s.telegram.drafts.remove(s.place())
 	return id.id(), nil
+}
+
+// slowMode returns err, and if it follows from slow mode, for new messages alone: edits in the group continue. Telegram tells of slow
+// mode as of other limits, so this asks for the chat's delay.
+func (s *sink) slowMode(ctx context.Context, chat int64, err error) error {
+	var held progressive.RetryAfter
+	if s.to.Kind != supergroup || !errors.As(err, &held) {
+		return err
+	}
+	var about struct {
+		Delay int64 `json:"slow_mode_delay"` // seconds
+	}
+	params := tgbotapi.Params{"chat_id": strconv.FormatInt(chat, 10)}
+	if s.telegram.client.call(ctx, "getChat", params, &about) == nil && held.After <= time.Duration(about.Delay)*time.Second {
+		held.Scope = scopeOf(slowScope, chat)
+		return held
+	}
+	return err
 }
 
 // move stores the chat's new id. If that fails, the next request gets the same refusal and tries again. It does not end

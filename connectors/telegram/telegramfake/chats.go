@@ -21,7 +21,9 @@ type chat struct {
 	newID    int64  // after a migration
 	admin    bool   // the bot is an administrator
 
-	ephemeral int // the last number of an ephemeral message
+	ephemeral int           // the last number of an ephemeral message
+	slow      time.Duration // slow mode; 0 for none
+	lastPost  time.Time     // of the bot
 }
 
 type topic struct {

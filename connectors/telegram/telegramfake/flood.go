@@ -107,3 +107,19 @@ func (s *Server) held(ch *chat) bool {
 func wholeSeconds(d time.Duration) time.Duration {
 	return max(time.Second, time.Duration(math.Ceil(d.Seconds()))*time.Second)
 }
+
+// SetSlowMode makes the bot wait between two messages in c, as users do. Edits are free of that.
+func (s *Server) SetSlowMode(c Chat, delay time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.must(c).slow = delay
+}
+
+// slowed returns how long slow mode forbids a message of the bot, and notes that it sends one otherwise.
+func (c *chat) slowed(now time.Time) time.Duration {
+	if wait := c.lastPost.Add(c.slow).Sub(now); c.slow > 0 && wait > 0 {
+		return wait
+	}
+	c.lastPost = now
+	return 0
+}

@@ -37,7 +37,8 @@ func (s *Server) getChat(c *call) (any, error) {
 		AccentColorID    int            `json:"accent_color_id"`
 		MaxReactionCount int            `json:"max_reaction_count"`
 		AcceptedGifts    map[string]any `json:"accepted_gift_types"`
-	}{Chat: ch.Chat, MaxReactionCount: 11, AcceptedGifts: map[string]any{
+		SlowMode         int            `json:"slow_mode_delay,omitempty"`
+	}{Chat: ch.Chat, SlowMode: int(ch.slow / time.Second), MaxReactionCount: 11, AcceptedGifts: map[string]any{
 		"unlimited_gifts": false, "limited_gifts": false, "unique_gifts": false, "premium_subscription": false,
 		"gifts_from_channels": false,
 	}}, nil

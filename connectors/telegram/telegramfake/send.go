@@ -43,6 +43,9 @@ func (s *Server) send(c *call, v Version) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if wait := c.chat.slowed(time.Now()); wait > 0 {
+		return nil, tooMany(int((wait + time.Second - 1) / time.Second))
+	}
 	var m *message
 	if to != nil {
 		m = s.whisper(c.chat, &s.bot, to, v)
