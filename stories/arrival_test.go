@@ -103,3 +103,27 @@ func TestArrivalForApprovedUsers(t *testing.T) {
 		c.wantModelCalls(1)
 	})
 }
+
+// A Telegram group takes the bot's right to write. The owner is told once, also after a crash.
+func TestTelegramRestricted(t *testing.T) {
+	onTelegram(t, func(c *chatHarness, w *telegramworld.Platform) {
+		ownedByAda(c)
+		c.Say(connectortest.Ada, c.ada, "Hi")
+		c.WaitIdle()
+		w.Fake.Restrict(telegramworld.Chat(c.group), w.Fake.Bot())
+		c.Pass(10 * time.Second)
+		c.crash()
+		c.start()
+		c.Mention(connectortest.Ada, c.group, "Are you there?")
+		c.Pass(time.Minute)
+		told := 0
+		for _, text := range connectortest.BotTexts(c, c.ada) {
+			if strings.Contains(text, "an administrator has restricted me") {
+				told++
+			}
+		}
+		if told != 1 {
+			t.Errorf("the owner was told %d times: %q", told, connectortest.BotTexts(c, c.ada))
+		}
+	})
+}

@@ -61,6 +61,10 @@ func (s self) moved(m *tgbotapi.ChatMemberUpdated, first func(int64) int64) chat
 		return chat.Left{Room: s.room(first(m.Chat.ID), 0)}
 	}
 	in := chat.Joined{World: world, Room: s.place(&m.Chat, 0, false, first)}
+	if status == "restricted" && !m.NewChatMember.CanSendMessages {
+		in.Muted = time.Unix(int64(m.Date), 0).UTC()
+		return in
+	}
 	if was := m.OldChatMember.Status; (was == "left" || was == "kicked") && (m.Chat.Type == group || m.Chat.Type == supergroup) {
 		in.Added, in.Note = time.Unix(int64(m.Date), 0).UTC(), s.hidden
 		in.Room.Address = chat.Address{Connector: Name, Room: in.Room.ID, ConnectorData: address{Chat: m.Chat.ID, Kind: m.Chat.Type}.encode()}

@@ -42,9 +42,12 @@ func (d *Pairing) isOpen(ctx context.Context, r chat.Room) (bool, error) {
 	return !open.all[chat.EntityID(r.World)].IsZero(), nil
 }
 
-// Arrived asks the owners, once, who can talk to the agent in a world that it was just added to, and greets its members. It fails with the
-// error of the store.
+// Arrived asks the owners, once, who can talk to the agent in a world that it was just added to, and greets its members. If it can't write
+// there, it tells the owners, once. It fails with the error of the store.
 func (d *Pairing) Arrived(ctx context.Context, j chat.Joined) error {
+	if !j.Muted.IsZero() {
+		return d.TellOwners(ctx, fmt.Sprintf("muted/%s/%d", j.World.ID, j.Muted.Unix()), "owner.muted", "place", j.World.Name)
+	}
 	if j.World.ID == "" || j.Added.IsZero() || time.Since(j.Added) > arrivedLate || d.Memo == nil || d.Policy.Open[j.World.Connector] {
 		return nil
 	}

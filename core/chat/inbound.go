@@ -97,6 +97,8 @@ type (
 		// Added is when the agent was added to the world; zero if that is not known. Note is a sentence for the owner about it.
 		Added time.Time
 		Note  string
+		// Muted is when the agent lost the right to write there; zero if it has it.
+		Muted time.Time
 	}
 	// Left reports that a user, or the agent itself if Entity is empty, has left a world. Without a world it concerns
 	// the agent and a single room. Runs in rooms that the agent has left end.

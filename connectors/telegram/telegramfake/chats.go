@@ -213,6 +213,11 @@ func (s *Server) Kick(c Chat, by User) {
 	s.membership(c.ID, by, "member", "kicked", "bot was kicked from the "+c.Type+" chat")
 }
 
+// Restrict takes the bot's right to write in a group.
+func (s *Server) Restrict(c Chat, by User) {
+	s.membership(c.ID, by, "member", "restricted", "not enough rights to send text messages to the chat")
+}
+
 // JoinBot brings the bot into a group, as an ordinary member, or into a channel, with a my_chat_member update.
 func (s *Server) JoinBot(c Chat, by User) { s.membership(c.ID, by, "left", "member", "") }
 
@@ -257,8 +262,18 @@ func (s *Server) member(ch *chat, status string) map[string]any {
 		return s.administrator(ch)
 	}
 	out := map[string]any{"status": status, "user": s.bot}
-	if status == "kicked" {
+	if status == "kicked" || status == "restricted" {
 		out["until_date"] = 0
+	}
+	if status == "restricted" {
+		out["is_member"] = true
+		for _, right := range []string{
+			"can_send_messages", "can_send_audios", "can_send_documents", "can_send_photos", "can_send_videos", "can_send_video_notes",
+			"can_send_voice_notes", "can_send_polls", "can_send_other_messages", "can_add_web_page_previews", "can_react_to_messages",
+			"can_edit_tag", "can_change_info", "can_invite_users", "can_pin_messages", "can_manage_topics",
+		} {
+			out[right] = false
+		}
 	}
 	return out
 }
