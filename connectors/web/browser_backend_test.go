@@ -246,6 +246,14 @@ func (r *reply) offer(id string, options ...string) {
 	r.Apply(answer.Change{Kind: answer.ChoicesChanged, Choices: &answer.Choices{ID: id, Options: options}})
 }
 
+// approve offers the options of an approval, the last of which refuses, until a time.
+func (r *reply) approve(id string, until time.Time, options ...string) {
+	r.b.mu.Lock()
+	defer r.b.mu.Unlock()
+	r.b.open[id] = r
+	r.Apply(answer.Change{Kind: answer.ChoicesChanged, Choices: &answer.Choices{ID: id, Options: options, Approval: true, Until: until.UnixMilli()}})
+}
+
 // goOn takes away what could be chosen.
 func (r *reply) goOn() { r.Apply(answer.Change{Kind: answer.ChoicesChanged}) }
 

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -10,6 +11,42 @@ import (
 
 // lines is who speaks in turn.
 const lines = `all('.message').map((m) => (m.matches('.question') ? '> ' : '') + [...m.querySelectorAll('.text')].map((text) => text.innerText.trim()).filter(Boolean).join('\n\n')).join('|')`
+
+// A call that waits for an approval is a card with the description, the options and the remaining time, also after a reload.
+func playApproval(t *testing.T, g *gateway, p *tab) {
+	p.open(g.url)
+	p.send("order it")
+	r := g.next(t)
+	r.say("🔐 **ORDER** (shop, writes)\n```\n{\"parcel\": \"<img src=x onerror=bad()>\"}\n```")
+	r.approve("ask", time.Now().Add(90*time.Second), "Approve", "Deny")
+	card := func() {
+		t.Helper()
+		p.wait(`all('.approval .chip').length === 2 && /^Expires in (1:\d\d|0:\d\d)$/.test(shown('.approval .expires'))`)
+		p.is(`shown('.approving .said').includes('ORDER') && shown('.approving pre').includes('<img src=x') && all('.approving img').length`, "0")
+		p.is(`all('.approval .chip').map((chip) => chip.textContent + chip.matches('.deny')).join()`, "Approvefalse,Denytrue")
+	}
+	card()
+	p.do(chromedp.Reload())
+	card()
+	p.shots("approval")
+	p.click(".approval .deny")
+	if c := g.choice(t); c.Question != "ask" || c.Option != 1 {
+		t.Errorf("chosen %+v", c)
+	}
+	r.goOn()
+	p.wait(`all('.approval').length === 0`)
+	r.finish(completed, "Not ordered.")
+	p.wait(`shown('.answer .text').includes('Not ordered.')`)
+
+	p.send("again")
+	r = g.next(t)
+	r.say("🔐 **ORDER**")
+	r.approve("late", time.Now().Add(-time.Second), "Approve", "Deny")
+	p.wait(`shown('.approval .expires') === 'This request has expired.' && all('.approval .chip').every((chip) => chip.matches(':disabled'))`)
+	r.goOn()
+	r.finish(completed, "It has expired.")
+	p.wait(`all('.approval').length === 0`)
+}
 
 // What an action asks while it waits can be chosen at once, also by who joins late; then the answer goes on where it stands.
 func playChoices(t *testing.T, g *gateway, p *tab) {

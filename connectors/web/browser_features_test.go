@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
@@ -148,6 +149,15 @@ func playAccessible(t *testing.T, g *gateway, p *tab) {
 	p.accessible("viewer")
 	p.press("Escape", "", false)
 	p.wait(`all('.viewer').length === 0`)
+	p.send("order it")
+	r = g.next(t)
+	r.say("🔐 **ORDER** (shop, writes)\n```\n{}\n```")
+	r.approve("ask", time.Now().Add(time.Hour), "Approve", "Deny")
+	p.wait(`all('.approval .chip').length === 2`)
+	p.accessible("approval")
+	r.goOn()
+	r.finish(completed, "")
+	p.wait(`all('.approval').length === 0`)
 	p.click(`[aria-label="More"]`)
 	p.accessible("menu")
 	p.click(`[aria-label="Past chats"]`)

@@ -275,6 +275,7 @@ func TestBrowser(t *testing.T) {
 		"files":           playFiles,
 		"files alone":     playFilesAlone,
 		"choices":         playChoices,
+		"an approval":     playApproval,
 		"chosen":          playChosen,
 		"refused":         playRefused,
 		"carried out":     playCarried,

@@ -138,7 +138,9 @@ func (w *Web) offers(ctx context.Context, room chat.RoomID) (map[chat.MemoryID]c
 
 // choicesOf returns the options of a question as readers see them.
 func choicesOf(q chat.Question) *answer.Choices {
-	return &answer.Choices{ID: q.ID, Options: q.Options, Approval: q.Approval}
+	c := q.Choices()
+	c.Other, c.Details = "", false
+	return c
 }
 
 // waiting returns the answers of runs that wait for a choice, which are not stored as messages yet. One that can't be read now is left

@@ -303,12 +303,13 @@ const between = "\n\n"
 
 // Choices is the visible part of a question.
 type Choices struct {
-	ID      string   `json:"id"`
-	Options []string `json:"options"`
-	Other   string   `json:"other,omitempty"`   // the label of an answer in the user's own words; empty: there is none
-	Details bool     `json:"details,omitempty"` // users who can choose can have more shown, each alone
-	// Approval is that of [chat.Question]. Readers in other processes do not get it.
-	Approval bool `json:"-"`
+	ID       string   `json:"id"`
+	Options  []string `json:"options"`
+	Other    string   `json:"other,omitempty"`    // the label of an answer in the user's own words; empty: there is none
+	Details  bool     `json:"details,omitempty"`  // users who can choose can have more shown, each alone
+	Approval bool     `json:"approval,omitempty"` // that of [chat.Question]
+	// Until is when an approval expires, in milliseconds since 1970; 0 for other questions.
+	Until int64 `json:"until,omitempty"`
 	// Chosen is the number of the chosen option, from 1; 0 while users can choose.
 	Chosen int `json:"chosen,omitempty"`
 }

@@ -45,6 +45,9 @@ func (q Question) Open(now time.Time) bool { return q.ResultRun == "" && now.Bef
 // Choices returns the visible part of q, with the choice if there is one.
 func (q Question) Choices() *answer.Choices {
 	c := &answer.Choices{ID: q.ID, Options: q.Options, Other: q.Other, Details: q.Details != "", Approval: q.Approval}
+	if q.Approval {
+		c.Until = q.Expires.UnixMilli()
+	}
 	if q.By != "" {
 		c.Chosen = q.Choice + 1
 		if last := len(q.Options) - 1; q.Other != "" { // perhaps words

@@ -1,6 +1,7 @@
 // The gateway's messages, as docs/web-api.md describes them.
 
-export interface Choices { id: string; options: string[] }
+// Choices are options. The last one of an approval refuses; until is when it expires, in ms since 1970.
+export interface Choices { id: string; options: string[]; approval?: boolean; until?: number }
 
 export interface StoredFile { name?: string; type: string; size: number; url: string; thumbnail?: string; unread?: string }
 

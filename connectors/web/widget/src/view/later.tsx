@@ -6,7 +6,7 @@ import type { Controller } from '../controller';
 import { load } from '../load';
 
 type More = typeof import('./more');
-type Part = 'Attaching' | 'ChatList' | 'Contact' | 'Menu' | 'Sent' | 'Shown' | 'Told' | 'Trail' | 'Viewer';
+type Part = 'Approval' | 'Attaching' | 'ChatList' | 'Contact' | 'Menu' | 'Sent' | 'Shown' | 'Told' | 'Trail' | 'Viewer';
 
 let more: More | null = null;
 

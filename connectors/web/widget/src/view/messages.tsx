@@ -28,7 +28,7 @@ interface AnswerProps { controller: Controller; answer: Answer; agent: string; l
 
 // Answered is an answer, finished or growing.
 export const Answered = memo(({ controller, answer, agent, last, busy, view }: AnswerProps) => (
-  <article class={`message answer${answer.live ? ' live' : ''}${answer.failed ? ' failed' : ''}`} aria-label={agent} part="answer">
+  <article class={`message answer${answer.live ? ' live' : ''}${answer.failed ? ' failed' : ''}${answer.offer?.approval ? ' approving' : ''}`} aria-label={agent} part="answer">
     <details class="reasoning" hidden={answer.reasoning === ''}><summary>{t('Reasoning')}</summary><div class="thoughts" dir="auto">{answer.reasoning}</div></details>
     <div class="steps">{answer.trail.length > 0 && <Later part="Trail" controller={controller} lines={answer.trail} />}</div>
     <Said controller={controller} answer={answer} />
@@ -40,7 +40,8 @@ export const Answered = memo(({ controller, answer, agent, last, busy, view }: A
 ));
 
 function Options({ controller, answer }: { controller: Controller; answer: Answer }) {
-  const { options, off } = answer.offer!;
+  const { options, off, approval } = answer.offer!;
+  if (approval) return <Later part="Approval" controller={controller} answer={answer} />;
   return <fieldset class="chips" aria-label={t('Choose')} disabled={off}>{options.map((option, i) => <button key={i} type="button" class="chip" dir="auto" onClick={() => controller.choose(answer, i)}>{option}</button>)}</fieldset>;
 }
 

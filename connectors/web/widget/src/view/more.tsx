@@ -11,6 +11,7 @@ import { Button, Drawing } from './parts';
 export { Attachments } from '../attachments';
 export { default as styles } from '../more.css';
 export { notify } from '../sound';
+export { Approval } from './approval';
 export { ChatList, Past } from './chats';
 export { Contact } from './contact';
 export { Sent, Shown } from './files';

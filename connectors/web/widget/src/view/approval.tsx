@@ -1,0 +1,31 @@
+// A call that waits for an approval. The text above describes it.
+
+import { useEffect, useState } from 'preact/hooks';
+import type { Controller } from '../controller';
+import type { Answer } from '../state';
+import { t } from '../strings';
+
+// Approval is the lower part of the card: the remaining time, and the options, of which the last refuses.
+export function Approval({ controller, answer }: { controller: Controller; answer: Answer }) {
+  const { options, off, until = 0 } = answer.offer!;
+  const [now, setNow] = useState(Date.now());
+  const over = until > 0 && now >= until;
+  useEffect(() => {
+    if (!until || over) return undefined;
+    const timer = setInterval(() => setNow(Date.now()), 1000);
+    return () => clearInterval(timer);
+  }, [until, over]);
+  return (
+    <fieldset class="approval" aria-label={t('Approval')} disabled={off || over}>
+      {until > 0 && <p class="expires">{over ? t('This request has expired.') : t('Expires in {time}', { time: clock(until - now) })}</p>}
+      {options.map((option, i) => <button key={i} type="button" class={i < options.length - 1 ? 'chip' : 'chip deny'} dir="auto" onClick={() => controller.choose(answer, i)}>{option}</button>)}
+    </fieldset>
+  );
+}
+
+// clock formats a duration as 4:59 or 1:04:59.
+function clock(ms: number): string {
+  const seconds = Math.ceil(ms / 1000);
+  const parts = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];
+  return (parts[0] ? parts : parts.slice(1)).map((n, i) => (i > 0 ? String(n).padStart(2, '0') : n)).join(':');
+}
