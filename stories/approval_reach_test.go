@@ -1,14 +1,18 @@
 package stories_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"parley/config"
 	"parley/connectors/connectortest"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/models/modelfake"
 )
 
 // crashWithoutServer plays a crash while a call waits for its approval, after which the server can't be reached. It returns with what Ada
@@ -78,5 +82,60 @@ func TestChatStopCancelsCall(t *testing.T) {
 		if run.Outcome.Status != answer.Stopped {
 			t.Errorf("it ended as %+v", run.Outcome)
 		}
+	})
+}
+
+// SE-07: a call that waits is shown to all who may approve, in their own chats. The first decision counts; the cards of the others show
+// it. The reason of a refusal reaches the model.
+func TestChatCardsOfAllApprovers(t *testing.T) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		s, w := withShop(c, func(cfg *config.Config) {
+			cfg.People.Staff = append(cfg.People.Staff, config.Member(c.Account(connectortest.Eve)))
+		}), c.Platform.(buttonPlatform)
+		eve, bob := c.Direct(connectortest.Eve), c.Direct(connectortest.Bob)
+		for who, room := range map[connectortest.User]connectortest.Room{connectortest.Ada: c.ada, connectortest.Eve: eve} {
+			c.model.Queue(modelfake.Script{modelfake.Text("Hello.")})
+			c.Say(who, room, "Hi") // so that they can be reached
+			c.waitShown(room, "Hello.")
+		}
+		ask := func(item, said string) {
+			c.queueCall("shop__order", `{"item":"`+item+`"}`, said)
+			c.Say(connectortest.Bob, bob, "Order "+item)
+			c.waitShown(c.ada, `{"item":"`+item+`"}`)
+			c.waitShown(eve, `{"item":"`+item+`"}`)
+			c.Pass(10 * time.Second)
+		}
+		ask("gold", "The gold is yours.")
+		if got := w.Buttons(eve); slices.Contains(got, "Always here") {
+			t.Errorf("staff have the buttons %q", got)
+		}
+		w.Press(connectortest.Eve, eve, 0)
+		c.waitShown(bob, "The gold is yours.")
+		c.waitShown(c.ada, "approved this.")
+		c.Pass(time.Minute)
+		if got := w.Buttons(c.ada); len(got) > 0 {
+			t.Errorf("after the decision of another the owner has the buttons %q", got)
+		}
+		c.wantDone(s, `order {"item":"gold"}`)
+
+		ask("silver", "No silver.")
+		c.crash()
+		c.start()
+		c.Pass(10 * time.Second)
+		c.Say(connectortest.Ada, c.ada, "Deny: it is too dear")
+		c.waitShown(bob, "No silver.")
+		c.waitShown(eve, "denied this.")
+		if last := c.modelRequest(len(c.model.Requests()) - 1); !strings.Contains(last, "it is too dear") {
+			t.Errorf("the model reads %s", last)
+		}
+		c.wantDone(s, `order {"item":"gold"}`)
+
+		ask("lead", "Hello again.") // to Ada, who asks first
+		c.model.Queue(modelfake.Script{modelfake.Text("No lead.")})
+		c.Say(connectortest.Ada, c.ada, "Hello, what's this?") // no answer to the card
+		c.waitShown(c.ada, "Hello again.")
+		c.Pass(time.Hour)
+		c.waitShown(bob, "No lead.")
+		c.wantDone(s, `order {"item":"gold"}`)
 	})
 }

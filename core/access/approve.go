@@ -107,6 +107,35 @@ func (d *Pairing) OwnersRooms(ctx context.Context) (map[chat.EntityID]chat.RoomI
 	return rooms, chat.Unless(err, chat.ErrNotFound)
 }
 
+// StaffRooms returns the known direct chats of the owners and the staff. It fails with the error of the store.
+func (d *Pairing) StaffRooms(ctx context.Context) (map[chat.EntityID]chat.RoomID, error) {
+	rooms, err := d.OwnersRooms(ctx)
+	if err != nil {
+		return nil, err
+	}
+	staff, err := d.Staff(ctx)
+	for id := range staff {
+		if _, owns := rooms[id]; owns || err != nil {
+			continue
+		}
+		var room chat.Room
+		if room, err = d.Store.DirectRoom(ctx, id); err == nil {
+			rooms[id] = room.ID
+		}
+		err = chat.Unless(err, chat.ErrNotFound)
+	}
+	return rooms, err
+}
+
+// Name returns the name of a user, or their account without one.
+func (d *Pairing) Name(ctx context.Context, user chat.EntityID) string {
+	e, err := d.Store.Entity(ctx, user)
+	if n := len(e.Names); err == nil && n > 0 {
+		return e.Names[n-1]
+	}
+	return string(user)
+}
+
 // Speak returns ctx for the sentences to a user, see [Speak].
 func (d *Pairing) Speak(ctx context.Context, user chat.EntityID) context.Context {
 	return Speak(ctx, d.Store, user, d.Log)

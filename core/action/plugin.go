@@ -199,6 +199,12 @@ type ChoiceHandler interface {
 	Chosen(ctx context.Context, q chat.Question) (says string, err error)
 }
 
+// A RetiredHandler is a [ChoiceHandler] that describes what has become of a question that was closed without a choice.
+type RetiredHandler interface {
+	// Retired returns a line that replaces the options of q; empty for none. It fails with the error of the store.
+	Retired(ctx context.Context, q chat.Question) (says string, err error)
+}
+
 // A SchemaCompiler compiles the JSON schema of an object to a check, whose errors name the field and the violation. The
 // check is safe for concurrent use.
 type SchemaCompiler func(schema json.RawMessage) (check func(params json.RawMessage) error, err error)

@@ -27,6 +27,11 @@ type Owners interface {
 	Owns(ctx context.Context, id chat.EntityID) (bool, error)
 	// OwnersRooms returns the accounts of the owners with their direct chats, as far as these are known. It fails with the error of the store.
 	OwnersRooms(ctx context.Context) (map[chat.EntityID]chat.RoomID, error)
+	// StaffRooms returns the accounts of the owners and the staff with their direct chats, as far as these are known. It fails with the
+	// error of the store.
+	StaffRooms(ctx context.Context) (map[chat.EntityID]chat.RoomID, error)
+	// Name returns the name of a user.
+	Name(ctx context.Context, user chat.EntityID) string
 	// Staff returns the accounts of the staff, without owners. It fails with the error of the store.
 	Staff(ctx context.Context) (map[chat.EntityID]bool, error)
 	// IsStaff reports whether an account is an owner or a member of the staff. It fails with the error of the store.
@@ -67,6 +72,8 @@ type Approvals struct {
 	Amend func(ctx context.Context, room chat.RoomID, key string, add func(card string) (string, bool)) (below bool, err error)
 	// Close removes the options of the notice with key in room, if there is such a notice and it has not been answered.
 	Close func(ctx context.Context, room chat.RoomID, key string) error
+	// Asked returns the question of the notice with key in room, or [chat.ErrNotFound].
+	Asked func(ctx context.Context, room chat.RoomID, key string) (chat.Question, error)
 	Log   *slog.Logger
 }
 
@@ -142,6 +149,9 @@ func (ap *Approvals) Approve(ctx context.Context, c *action.Call, t *action.Tool
 	}
 	if err = ap.endReplaced(ctx, r); err == nil {
 		refused, err = ap.use(ctx, r)
+	}
+	if err == nil && r.Decision == chat.Denied {
+		refused += ap.reason(ctx, c, r)
 	}
 	return true, refused, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,7 +26,7 @@ func (ap *Approvals) askHere(ctx context.Context, c *action.Call, r chat.Approva
 		return "", err
 	}
 	state, err := Ask(ctx, c, Request{
-		Subject: approvalSubject + r.ID, Description: d.shown(lang.Of(ctx)) + "\n\n" + lang.Say(ctx, "approval.waiting_here"), Details: d.hidden, Options: said(lang.Of(ctx), offered), Approval: true,
+		Subject: approvalSubject + r.ID, Description: d.shown(lang.Of(ctx)) + "\n\n" + lang.Say(ctx, "approval.waiting_here"), Details: d.hidden, Options: said(lang.Of(ctx), offered), Other: lang.Say(ctx, "approval.reason"), Approval: true,
 		From: from, Until: r.Expires, Lasting: true,
 	})
 	if state == Unseen {
@@ -123,11 +124,11 @@ func (ap *Approvals) decide(ctx context.Context, r chat.Approval, to chat.Decisi
 	return chat.Unless(err, answer.ErrLost)
 }
 
-// askOwners asks each owner in their direct chat, and parks the run ([chat.ErrParked]). The first decision counts. The
-// notice has a key, so that a repetition after a crash does not ask twice. If no owner can be reached, the call is
-// denied at once.
+// askOwners asks each owner and each member of the staff in their direct chat, and parks the run ([chat.ErrParked]). The first decision
+// counts. The notice has a key, so that a repetition after a crash does not ask twice. If none of them can be reached, the call is denied at
+// once.
 func (ap *Approvals) askOwners(ctx context.Context, c *action.Call, t *action.Tool, r chat.Approval, shown func(lang.Voice) string, public string, offered []string) (refused string, err error) {
-	rooms, err := ap.Owners.OwnersRooms(ctx)
+	rooms, err := ap.Owners.StaffRooms(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -139,11 +140,15 @@ func (ap *Approvals) askOwners(ctx context.Context, c *action.Call, t *action.To
 	for owner, room := range rooms {
 		ctx := ap.Owners.Speak(ctx, owner)
 		line := lang.Say(ctx, where, "user", c.Turn.Speaker(c.Turn.Message), "room", text.Label(c.Turn.Room.Name), "platform", text.Label(c.Turn.Room.Connector)) + "\n" + shown(lang.Of(ctx))
-		err := ap.Tell(ctx, chat.Notice{To: chat.Address{Room: room}, Text: line, Key: card(r), Ask: &chat.Question{
-			Options: said(lang.Of(ctx), offered), Approval: true, For: []chat.EntityID{owner}, Expires: r.Expires, Handler: Handler, Payload: r.ID,
+		own, err := ap.offeredTo(ctx, owner, offered)
+		if err != nil {
+			return "", err
+		}
+		err = ap.Tell(ctx, chat.Notice{To: chat.Address{Room: room}, Text: line, Key: card(r), Ask: &chat.Question{
+			Options: said(lang.Of(ctx), own), Other: lang.Say(ctx, "approval.reason"), Approval: true, For: []chat.EntityID{owner}, Expires: r.Expires, Handler: Handler, Payload: r.ID,
 		}})
 		if err != nil {
-			ap.Log.Warn("can't ask the owner for an approval", "account", owner, "err", err)
+			ap.Log.Warn("can't ask for an approval", "account", owner, "err", err)
 		}
 		reached = reached || err == nil
 	}
@@ -162,6 +167,71 @@ func (ap *Approvals) askOwners(ctx context.Context, c *action.Call, t *action.To
 	_, err = Ask(ctx, c, Request{Subject: approvalSubject + r.ID, Description: waiting, Until: r.Expires, Lasting: true})
 	ap.closeIfEnded(ctx, r)
 	return "", err
+}
+
+// offeredTo returns the options of the card of an approver: only owners approve all calls of a kind. It fails with the error of the store.
+func (ap *Approvals) offeredTo(ctx context.Context, approver chat.EntityID, offered []string) ([]string, error) {
+	owns, err := ap.Owners.Owns(ctx, approver)
+	return slices.DeleteFunc(slices.Clone(offered), func(o string) bool { return o == always && !owns }), err
+}
+
+// reason returns the words with which r was refused, for the model; empty without any. Without them the refusal is still right, so a
+// failure is only logged.
+func (ap *Approvals) reason(ctx context.Context, c *action.Call, r chat.Approval) string {
+	_, q, err := Of(ctx, c, approvalSubject+r.ID)
+	rooms := map[chat.EntityID]chat.RoomID{}
+	if err == nil && q.By == "" && ap.Asked != nil {
+		rooms, err = ap.Owners.StaffRooms(ctx)
+	}
+	if room, ok := rooms[r.By]; ok && err == nil {
+		asked := r
+		asked.Decided = time.Time{}
+		q, err = ap.Asked(ctx, room, card(asked))
+	}
+	if chat.Unless(err, chat.ErrNotFound) != nil {
+		ap.Log.Warn("can't read why a call was refused", "tool", r.Tool, "err", err)
+	}
+	if q.By != r.By || q.By == "" {
+		return ""
+	}
+	said := q.Options[q.Choice]
+	if decision(said) != chat.Denied || lang.Is(deny, said) {
+		return ""
+	}
+	for _, label := range lang.Every(deny) {
+		if len(said) > len(label) && strings.EqualFold(said[:len(label)], label) {
+			said = said[len(label):]
+			break
+		}
+	}
+	said = strings.TrimLeft(said, " :,.;-–—")
+	return " The reason, in the words of the approver: " + strconv.Quote(text.Brief(text.Visible(said), maxReason))
+}
+
+// maxReason is the maximum length of a reason, in characters.
+const maxReason = 500
+
+// Retired implements [action.RetiredHandler]: the card of an approver shows what another one has decided.
+func (ap *Approvals) Retired(ctx context.Context, q chat.Question) (string, error) {
+	r, err := ap.Store.Approval(ctx, q.Payload)
+	if err != nil {
+		return "", chat.Unless(err, chat.ErrNotFound)
+	}
+	key := ""
+	switch r.Decision {
+	case chat.Approved, chat.Used, chat.Always:
+		key = "approval.approved_by"
+	case chat.Denied:
+		key = "approval.denied_by"
+	case chat.Expired:
+		return lang.Say(ctx, "approval.expired"), nil
+	case chat.Replaced:
+		return lang.Say(ctx, "approval.later"), nil
+	}
+	if key == "" || r.By == "" {
+		return lang.Say(ctx, "approval.over"), nil
+	}
+	return lang.Say(ctx, key, "user", text.Label(ap.Owners.Name(ctx, r.By))), nil
 }
 
 // Name implements [action.ChoiceHandler].

@@ -41,7 +41,7 @@ func (ap *Approvals) closeCards(ctx context.Context, r chat.Approval) {
 	if ap.Close == nil {
 		return
 	}
-	rooms, err := ap.Owners.OwnersRooms(ctx)
+	rooms, err := ap.Owners.StaffRooms(ctx)
 	for _, room := range rooms {
 		err = errors.Join(err, ap.Close(ctx, room, card(r)))
 	}
@@ -165,7 +165,7 @@ func (ap *Approvals) Waiting(ctx context.Context, runs []chat.Run) string {
 	return "A call of " + strings.Join(slices.Compact(tools), " and one of ") + " waits for an approval in this chat. It has not been made. Don't repeat it unless the user changes it."
 }
 
-// Wrote adds new messages of the askers to the cards of the owners about the calls of runs: the messages of recent that
+// Wrote adds new messages of the askers to the cards of the owners and the staff about the calls of runs: the messages of recent that
 // are inputs. A failure changes nothing else, so it is only logged.
 func (ap *Approvals) Wrote(ctx context.Context, runs []chat.Run, recent []chat.Memory, inputs []chat.MemoryID) {
 	for _, run := range runs {
@@ -185,7 +185,7 @@ func (ap *Approvals) wrote(ctx context.Context, run chat.RunID, m chat.Memory) e
 	if err != nil {
 		return err
 	}
-	rooms, err := ap.Owners.OwnersRooms(ctx)
+	rooms, err := ap.Owners.StaffRooms(ctx)
 	brief := text.Brief(strings.Join(strings.Fields(text.Visible(m.Text)), " "), maxLine)
 	for _, a := range all {
 		if a.Run != run || a.Asker != m.Author || a.Decision != chat.Pending {

@@ -111,6 +111,12 @@ func (d *office) OwnersRooms(context.Context) (map[chat.EntityID]chat.RoomID, er
 	return map[chat.EntityID]chat.RoomID{"olga": "fake/olga"}, nil
 }
 
+func (d *office) StaffRooms(ctx context.Context) (map[chat.EntityID]chat.RoomID, error) {
+	return d.OwnersRooms(ctx)
+}
+
+func (d *office) Name(_ context.Context, id chat.EntityID) string { return string(id) }
+
 func (d *office) Continue(_ context.Context, run chat.RunID, _ chat.RoomID) error {
 	d.woken = append(d.woken, run)
 	return nil

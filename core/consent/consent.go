@@ -41,6 +41,7 @@ type Request struct {
 	Subject     string          // identifies it among all waits of the run; the first word can be shared by several
 	Description string          // the complete description, unless Details are set
 	Details     string          // as in [chat.Question]
+	Other       string          // as in [chat.Question]
 	Options     []string        // in the order of display; none: users are asked elsewhere, and [schedule.ParkedRuns] ends the wait
 	Approval    bool            // as in [chat.Question]
 	From        []chat.EntityID // the users who can choose; empty is the author of the message
@@ -79,7 +80,7 @@ func Of(ctx context.Context, run Run, subject string) (State, chat.Question, err
 func Ask(ctx context.Context, run Run, r Request) (State, error) {
 	w := action.Wait{For: r.Subject, Until: r.Until, Lasting: r.Lasting}
 	if len(r.Options) > 0 {
-		w.Ask = &chat.Question{Options: r.Options, Details: r.Details, Approval: r.Approval, For: r.From}
+		w.Ask = &chat.Question{Options: r.Options, Other: r.Other, Details: r.Details, Approval: r.Approval, For: r.From}
 	}
 	err := run.Park(ctx, r.Description, w)
 	switch {

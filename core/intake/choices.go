@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"parley/core/access"
@@ -183,7 +184,7 @@ func (cs *Choices) typed(ctx context.Context, m chat.Message, asked []chat.Quest
 	q := asked[len(asked)-1]
 	i, ok := answer.Choices{Options: q.Options}.Named(m.Text)
 	words := ""
-	if ok = ok && len(m.Text) <= 4*maxLabel; !ok && q.Other != "" && q.Handler != action.AsMessage {
+	if ok = ok && len(m.Text) <= 4*maxLabel; !ok && q.Other != "" && q.Handler != action.AsMessage && (!q.Approval || refuses(q, m.Text)) {
 		words = m.Text
 	} else if !ok {
 		return chat.Accepted{}, false, nil
@@ -204,6 +205,12 @@ func (cs *Choices) typed(ctx context.Context, m chat.Message, asked []chat.Quest
 	c := chat.Choice{Question: q.ID, Option: i, Words: words, Room: m.Room, Author: m.Author, BilledTo: m.Address.BilledTo, Name: m.Name, Roles: m.Roles}
 	acc, err = cs.choose(ctx, c, m.ID, m.Text)
 	return acc, err == nil && acc.Refused == "", err
+}
+
+// refuses reports whether text begins with the last option of q, which refuses something: other words are no answer to it.
+func refuses(q chat.Question, text string) bool {
+	last := q.Options[len(q.Options)-1]
+	return len(text) > len(last) && strings.EqualFold(text[:len(last)], last)
 }
 
 // canAnswer reports whether m can answer a question, judged by m alone.

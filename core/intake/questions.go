@@ -107,30 +107,39 @@ func (qs *Questions) Text(ctx context.Context, q chat.Question) (string, error) 
 	return m.Text, chat.Unless(err, chat.ErrNotFound)
 }
 
-// CarryOut calls the handler that the answered question q names, and returns its text. A panic of the handler is an
-// error of this call alone.
+// CarryOut calls the handler that the answered question q names, and returns its text; of a question that was closed without a
+// choice, that of an [action.RetiredHandler]. A panic of the handler is an error of this call alone.
 func (qs *Questions) CarryOut(ctx context.Context, q chat.Question) (says string, err error) {
 	h := qs.handlers[q.Handler]
 	if h == nil {
 		return "", fmt.Errorf(noHandlerFmt, q.Handler)
 	}
 	defer contain.Recover(&err, "the choice handler")
-	says, err = h.Chosen(ctx, q)
+	if r, ok := h.(action.RetiredHandler); q.By != "" {
+		says, err = h.Chosen(ctx, q)
+	} else if ok {
+		says, err = r.Retired(ctx, q)
+	}
 	return text.Visible(says), err
 }
 
 // RetireNotice closes the question of the notice with key in room without a choice, and removes its buttons, if there
 // is such a question and it was not answered. It fails with the error of the store.
 func (qs *Questions) RetireNotice(ctx context.Context, room chat.RoomID, key string) error {
-	run, err := qs.Store.RunOf(ctx, chat.NoticeID(room, key))
-	if err != nil {
-		return chat.Unless(err, chat.ErrNotFound)
-	}
-	q, err := qs.Store.QuestionOf(ctx, run.ID)
+	q, err := qs.OfNotice(ctx, room, key)
 	if err != nil || q.ResultRun != "" {
 		return chat.Unless(err, chat.ErrNotFound)
 	}
 	return qs.retire(ctx, q)
+}
+
+// OfNotice returns the question of the notice with key in room, or [chat.ErrNotFound].
+func (qs *Questions) OfNotice(ctx context.Context, room chat.RoomID, key string) (chat.Question, error) {
+	run, err := qs.Store.RunOf(ctx, chat.NoticeID(room, key))
+	if err != nil {
+		return chat.Question{}, err
+	}
+	return qs.Store.QuestionOf(ctx, run.ID)
 }
 
 // retire closes q without a choice. If its messages can still be edited, a run removes the buttons from them; otherwise

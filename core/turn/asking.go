@@ -232,7 +232,7 @@ func (ak *asking) resumeChoice(ctx context.Context) error {
 	if ak.at.posts && took && asked != "" {
 		ak.at.answer.Apply(answer.Change{Kind: answer.Text, Text: asked})
 	}
-	if q.By == "" || goesOn {
+	if goesOn {
 		return ak.calls.RequireOutput()
 	}
 	says, err := ak.Questions.CarryOut(ctx, q)
@@ -240,10 +240,12 @@ func (ak *asking) resumeChoice(ctx context.Context) error {
 		ak.Log.Error("a choice could not be carried out", "run", ak.at.run.ID, "chooser", q.Handler, "err", err)
 		says = lang.Say(ctx, "turn.not_done")
 	}
-	ak.at.answer.Apply(answer.Change{Kind: answer.Text, Step: 1, Text: q.ChoiceLine(ak.at.run.RoomKind)})
-	ak.at.closeOptions(q)
+	if q.By != "" {
+		ak.at.answer.Apply(answer.Change{Kind: answer.Text, Step: 1, Text: q.ChoiceLine(ak.at.run.RoomKind)})
+		ak.at.closeOptions(q)
+	}
 	if says != "" {
 		ak.at.answer.Apply(answer.Change{Kind: answer.Text, Step: 2, Text: says})
 	}
-	return nil
+	return ak.calls.RequireOutput()
 }
