@@ -199,7 +199,7 @@ type ChoiceHandler interface {
 	Chosen(ctx context.Context, q chat.Question) (says string, err error)
 }
 
-// A RetiredHandler is a [ChoiceHandler] that describes what has become of a question that was closed without a choice.
+// A RetiredHandler is a [ChoiceHandler] that describes the result of a question that was closed without a choice.
 type RetiredHandler interface {
 	// Retired returns a line that replaces the options of q; empty for none. It fails with the error of the store.
 	Retired(ctx context.Context, q chat.Question) (says string, err error)

@@ -175,7 +175,7 @@ func (ap *Approvals) offeredTo(ctx context.Context, approver chat.EntityID, offe
 	return slices.DeleteFunc(slices.Clone(offered), func(o string) bool { return o == always && !owns }), err
 }
 
-// reason returns the words with which r was refused, for the model; empty without any. Without them the refusal is still right, so a
+// reason returns the approver's reason to refuse r, for the model; empty without one. Without them the refusal is still right, so a
 // failure is only logged.
 func (ap *Approvals) reason(ctx context.Context, c *action.Call, r chat.Approval) string {
 	_, q, err := Of(ctx, c, approvalSubject+r.ID)
@@ -211,7 +211,7 @@ func (ap *Approvals) reason(ctx context.Context, c *action.Call, r chat.Approval
 // maxReason is the maximum length of a reason, in characters.
 const maxReason = 500
 
-// Retired implements [action.RetiredHandler]: the card of an approver shows what another one has decided.
+// Retired implements [action.RetiredHandler]: the card of an approver shows the decision of another one.
 func (ap *Approvals) Retired(ctx context.Context, q chat.Question) (string, error) {
 	r, err := ap.Store.Approval(ctx, q.Payload)
 	if err != nil {
