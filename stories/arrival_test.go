@@ -95,7 +95,11 @@ func TestArrivalForApprovedUsers(t *testing.T) {
 		c.WaitIdle()
 		club := c.arrive()
 		c.Pass(10 * time.Second)
-		c.Platform.(buttonPlatform).Press(connectortest.Ada, c.ada, 1)
+		last := 1
+		if c.name == "discord" {
+			last = 2 // one channel comes before
+		}
+		c.Platform.(buttonPlatform).Press(connectortest.Ada, c.ada, last)
 		c.Pass(10 * time.Second)
 		c.waitShown(c.ada, "In Chess Club I only answer people you approve.")
 		c.Mention(connectortest.Eve, club, "Hello")

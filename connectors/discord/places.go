@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -44,26 +45,13 @@ func (p *places) of(ctx context.Context, m message) place {
 // channel returns a channel of a guild. The name of a forum's post includes its tags.
 func (p *places) channel(ctx context.Context, id string) place {
 	return p.lookups.of(ctx, id, func(ctx context.Context, before place) (place, error) {
-		var said struct {
-			Type    int      `json:"type"`
-			Name    string   `json:"name"`
-			Parent  string   `json:"parent_id"`
-			Owner   string   `json:"owner_id"`
-			Applied []string `json:"applied_tags"`
-			Tags    []struct {
-				ID   string `json:"id"`
-				Name string `json:"name"`
-			} `json:"available_tags"`
-		}
+		var said guildChannel
 		err := p.client.do(ctx, http.MethodGet, "channels/"+id, nil, &said)
 		if err != nil {
 			before.kind = cmp.Or(before.kind, chat.Group)
 			return before, err
 		}
-		found := place{kind: kindOf(said.Type), name: said.Name, parent: said.Parent, owner: said.Owner, tags: map[string]string{}}
-		for _, t := range said.Tags {
-			found.tags[t.ID] = t.Name
-		}
+		found := said.place()
 		if len(said.Applied) > 0 && snowflake(said.Parent) != 0 {
 			var names []string
 			for _, tag := range said.Applied {
@@ -141,12 +129,14 @@ const joinedMessage = 7
 // recognizes servers that it has already. An unavailable server (an outage) is neither joined nor left.
 func (q *intake) guild(kind string, raw []byte) error {
 	var g struct {
-		ID          string    `json:"id"`
-		Name        string    `json:"name"`
-		Unavailable any       `json:"unavailable"` // in a deletion it means an outage; the bot is still a member
-		Added       time.Time `json:"joined_at"`
-		System      string    `json:"system_channel_id"` // for greetings; can be empty
-		Locale      string    `json:"preferred_locale"`
+		ID          string         `json:"id"`
+		Name        string         `json:"name"`
+		Unavailable any            `json:"unavailable"` // in a deletion it means an outage; the bot is still a member
+		Added       time.Time      `json:"joined_at"`
+		System      string         `json:"system_channel_id"` // for greetings; can be empty
+		Locale      string         `json:"preferred_locale"`
+		Channels    []guildChannel `json:"channels"`
+		Threads     []guildChannel `json:"threads"`
 	}
 	if err := decode(raw, &g); err != nil {
 		return fmt.Errorf("read a change of servers: %w", err)
@@ -157,11 +147,12 @@ func (q *intake) guild(kind string, raw []byte) error {
 		q.places.locales.put(g.ID, g.Locale, placeLife)
 	case kind == "GUILD_CREATE":
 		q.places.locales.put(g.ID, g.Locale, placeLife)
+		q.places.learn(slices.Concat(g.Channels, g.Threads))
 		q.described(g.ID, raw)
 		in := chat.Joined{World: chat.World{ID: worldID(g.ID), Connector: Name, Name: g.Name}}
 		lately := time.Since(g.Added) < arrivalTime
 		if lately {
-			in.Added = g.Added
+			in.Added, in.Locale, in.Channels = g.Added, g.Locale, writable(g.Channels)
 		}
 		if lately && snowflake(g.System) != 0 {
 			own, _ := json.Marshal(address{Channel: g.System, Guild: g.ID, Kind: chat.Group}) // of strings
@@ -174,6 +165,55 @@ func (q *intake) guild(kind string, raw []byte) error {
 	}
 	return nil
 }
+
+// guildChannel is a channel or a thread as Discord describes it.
+type guildChannel struct {
+	ID       string   `json:"id"`
+	Name     string   `json:"name"`
+	Type     int      `json:"type"`
+	Position int      `json:"position"`
+	Flags    int      `json:"flags"`
+	Parent   string   `json:"parent_id"`
+	Owner    string   `json:"owner_id"`
+	Applied  []string `json:"applied_tags"`
+	Tags     []struct {
+		ID   string `json:"id"`
+		Name string `json:"name"`
+	} `json:"available_tags"`
+}
+
+// place returns the place of c. Its name lacks the tags of a forum's post.
+func (c guildChannel) place() place {
+	found := place{kind: kindOf(c.Type), name: c.Name, parent: c.Parent, owner: c.Owner, tags: map[string]string{}}
+	for _, t := range c.Tags {
+		found.tags[t.ID] = t.Name
+	}
+	return found
+}
+
+// learn caches the channels of a server, so that messages in many of them at once need no requests. Posts with tags are looked up when they
+// are used.
+func (p *places) learn(all []guildChannel) {
+	for _, c := range all[:min(len(all), mostPlaces)] {
+		if c.Flags&maskedChannel == 0 && len(c.Applied) == 0 && snowflake(c.ID) != 0 {
+			p.put(c.ID, c.place(), placeLife)
+		}
+	}
+}
+
+// writable returns the text channels that the bot can view, in the order that members see.
+func writable(all []guildChannel) (found []chat.Channel) {
+	slices.SortStableFunc(all, func(a, b guildChannel) int { return cmp.Compare(a.Position, b.Position) })
+	for _, c := range all {
+		if c.Type == textChannel && c.Flags&maskedChannel == 0 && snowflake(c.ID) != 0 {
+			found = append(found, chat.Channel{ID: c.ID, Name: c.Name})
+		}
+	}
+	return found
+}
+
+// textChannel is the type of an ordinary channel.
+const textChannel = 0
 
 // greeted delivers a new member from a welcome message. Servers can switch these messages off; then the runtime learns
 // of members only when they write.

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/text"
 	"parley/internal/lang"
@@ -158,7 +159,8 @@ type acknowledgment struct {
 	due     time.Time
 	timer   *time.Timer
 
-	deferred bool // there is a first response: the user sees that the bot is thinking, or, of a press, nothing
+	offer    []row // buttons below the text that only the user sees
+	deferred bool  // there is a first response: the user sees that the bot is thinking, or, of a press, nothing
 }
 
 // deliver stores the interaction, and then acknowledges it. An answer is shown by its run, through [response].
@@ -183,6 +185,9 @@ func (x *acknowledgment) deliver(ctx context.Context, inbound func(context.Conte
 	case acc.Blocked:
 		x.timer.Stop()
 	case acc.Refused != "":
+		if acc.MayAsk {
+			x.offer = rows(&answer.Choices{ID: chat.AccessButton, Options: []string{lang.In(x.i.Locale).Say("access.request")}})
+		}
 		x.tell(ctx, acc.Refused)
 	case acc.Run == "" && !x.press:
 		x.tell(ctx, lang.In(x.i.Locale).Say("turn.done"))
@@ -271,7 +276,7 @@ func (x *acknowledgment) tell(ctx context.Context, text string) {
 			err = x.client.do(ctx, http.MethodDelete, to.path("/messages/@original"), nil, nil)
 		}
 		if err == nil {
-			err = x.client.do(ctx, http.MethodPost, to.path(""), body{Content: text, Flags: ephemeral, Buttons: []row{}}, nil)
+			err = x.client.do(ctx, http.MethodPost, to.path(""), body{Content: text, Flags: ephemeral, Buttons: slices.Concat([]row{}, x.offer)}, nil)
 		}
 		if err != nil {
 			x.log.Warn("can't tell a user why there is no answer", "err", err)
@@ -300,7 +305,7 @@ func (x *acknowledgment) answer(ctx context.Context, kind int, text string) bool
 	if x.private || text != "" {
 		shown = ephemeral
 	}
-	in := firstResponse{kind, callback{Content: text, Flags: shown}}
+	in := firstResponse{kind, callback{Content: text, Flags: shown, Buttons: x.offer}}
 	if kind == answerNothing {
 		in.Data = nil
 	}
@@ -367,6 +372,7 @@ func (a *acks) wait(ctx context.Context, id string) {
 type callback struct {
 	Content  string     `json:"content,omitempty"`
 	Flags    flags      `json:"flags"`
+	Buttons  []row      `json:"components,omitempty"`
 	Mentions noMentions `json:"allowed_mentions"`
 }
 

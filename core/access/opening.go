@@ -2,29 +2,25 @@ package access
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"parley/core/chat"
+	"parley/internal/lang"
 )
 
 // OpeningHandler is the name of the handler of an owner's choice about a new server or group. It is stored with questions.
 const OpeningHandler = "first day"
 
-// Texts about a new server or group.
-const (
-	arrivedLine = "I was added to **%s** on %s. Who can talk to me there?"
-	openLine    = "Everyone in %s can talk to me now. %s"
-	closedLine  = "In %s I only answer people you approve."
-	hasLimits   = "Unless `limits` says otherwise, each person can send 50 messages and use 100000 tokens a day there, and everyone together 2000000 tokens."
-	helloLine   = "Hello! To begin:\n1. Mention me with a question.\n2. Ask my owner for access, if I don't answer. They know that I am here, and can let everyone in.\n3. `/help` shows what else I can do."
-)
-
 const (
 	openedName  = "opened"           // the name of the stored worlds
 	arrivedLate = 24 * time.Hour     // an arrival that is older is not asked about
 	openingTime = 7 * 24 * time.Hour // for the owner's choice
+
+	mostChannels = 10 // options of a question
 )
 
 // isOpen reports whether an owner has let everyone in r talk to the agent. It fails with the error of the store.
@@ -39,7 +35,22 @@ func (d *Pairing) isOpen(ctx context.Context, r chat.Room) (bool, error) {
 	if d.Public != nil {
 		d.Public(len(open.all) > 0)
 	}
-	return !open.all[chat.EntityID(r.World)].IsZero(), nil
+	in := !open.all[chat.EntityID(r.World)].IsZero()
+	for _, id := range r.Chats {
+		in = in || !open.all[channelKey(r.Connector, id)].IsZero()
+	}
+	return in, nil
+}
+
+// channelKey is the key of an open channel in the stored list; those of worlds have a slash.
+func channelKey(connector, id string) chat.EntityID { return chat.EntityID(connector + ":" + id) }
+
+// opening is the payload of the questions about a new server or group. It is stored.
+type opening struct {
+	World    chat.WorldID   `json:"world"`
+	Name     string         `json:"name"`
+	Channels []chat.Channel `json:"channels,omitempty"`
+	Which    bool           `json:"which,omitempty"` // the options are the channels
 }
 
 // Arrived asks the owners, once, who can talk to the agent in a world that it was just added to, and greets its members. If it can't write
@@ -60,21 +71,29 @@ func (d *Pairing) Arrived(ctx context.Context, j chat.Joined) error {
 		return err
 	}
 	key := fmt.Sprintf("arrived/%s/%d", j.World.ID, j.Added.Unix())
-	text := fmt.Sprintf(arrivedLine, j.World.Name, j.World.Connector)
-	if j.Note != "" {
-		text += "\n\n" + j.Note
+	payload, err := json.Marshal(opening{World: j.World.ID, Name: j.World.Name, Channels: j.Channels[:min(len(j.Channels), mostChannels)]})
+	if err != nil {
+		return fmt.Errorf("ask about %s: %w", j.World.ID, err)
 	}
 	for owner, room := range rooms {
+		ctx := d.Speak(ctx, owner)
+		text := lang.Say(ctx, "opening.arrived", "place", j.World.Name, "platform", j.World.Connector)
+		if j.Note != "" {
+			text += "\n\n" + j.Note
+		}
+		options := []string{lang.Say(ctx, "opening.everyone"), lang.Say(ctx, "opening.channel"), lang.Say(ctx, "opening.approved")}
+		if len(j.Channels) == 0 {
+			options = slices.Delete(options, 1, 2)
+		}
 		err := d.Tell(ctx, chat.Notice{To: chat.Address{Room: room}, Key: key, Text: text, Ask: &chat.Question{
-			Options: []string{"Everyone here", "Only people I approve"}, For: []chat.EntityID{owner}, Expires: time.Now().Add(openingTime),
-			Handler: OpeningHandler, Payload: string(j.World.ID) + " " + j.World.Name,
+			Options: options, For: []chat.EntityID{owner}, Expires: time.Now().Add(openingTime), Handler: OpeningHandler, Payload: string(payload),
 		}})
 		if err != nil {
 			d.Log.Warn("can't ask the owner about a new server or group", "world", j.World.ID, "err", err)
 		}
 	}
 	if j.Room.Address.Connector != "" {
-		if err := d.Tell(ctx, chat.Notice{To: j.Room.Address, Key: key, Text: helloLine}); err != nil {
+		if err := d.Tell(ctx, chat.Notice{To: j.Room.Address, Key: key, Text: lang.In(j.Locale).Say("opening.hello")}); err != nil {
 			d.Log.Warn("can't greet a new server or group", "world", j.World.ID, "err", err)
 		}
 	}
@@ -87,11 +106,24 @@ func (d *Pairing) ChosenOpening(ctx context.Context, q chat.Question, notYours s
 	if owns, err := d.Owns(ctx, q.By); err != nil || !owns {
 		return notYours, err
 	}
-	world, name, _ := strings.Cut(q.Payload, " ")
-	open := q.Choice == 0
+	var about opening
+	if err := json.Unmarshal([]byte(q.Payload), &about); err != nil { // of an earlier version
+		world, name, _ := strings.Cut(q.Payload, " ")
+		about.World, about.Name = chat.WorldID(world), name
+	}
+	key, open := chat.EntityID(about.World), q.Choice == 0
+	switch {
+	case about.Which && q.Choice < len(about.Channels):
+		one := about.Channels[q.Choice]
+		connector, _, _ := strings.Cut(string(about.World), "/")
+		key, open, about.Name = channelKey(connector, one.ID), true, fmt.Sprintf("#%s (%s)", one.Name, about.Name)
+	case len(about.Channels) > 0 && q.Choice == 1:
+		return "", d.askWhich(ctx, q, about)
+	}
 	err := d.open.change(ctx, d.Memo, openedName, func(all map[chat.EntityID]time.Time) error {
-		if delete(all, chat.EntityID(world)); open {
-			all[chat.EntityID(world)] = time.Now().UTC()
+		delete(all, chat.EntityID(about.World))
+		if open {
+			all[key] = time.Now().UTC()
 		}
 		return nil
 	})
@@ -99,10 +131,26 @@ func (d *Pairing) ChosenOpening(ctx context.Context, q chat.Question, notYours s
 		return "", err
 	}
 	if d.Audit != nil {
-		d.Audit(ctx, q.By, map[bool]string{true: "open", false: "close"}[open], world)
+		d.Audit(ctx, q.By, map[bool]string{true: "open", false: "close"}[open], string(key))
 	}
 	if !open {
-		return fmt.Sprintf(closedLine, name), nil
+		return lang.Say(ctx, "opening.closed", "place", about.Name), nil
 	}
-	return fmt.Sprintf(openLine, name, hasLimits), nil
+	return lang.Say(ctx, "opening.open", "place", about.Name), nil
+}
+
+// askWhich asks an owner which channel of a server everyone can use. It fails with the error of Tell.
+func (d *Pairing) askWhich(ctx context.Context, q chat.Question, about opening) error {
+	about.Which = true
+	payload, err := json.Marshal(about)
+	if err != nil {
+		return fmt.Errorf("ask about a channel: %w", err)
+	}
+	ask := chat.Question{For: q.For, Expires: time.Now().Add(openingTime), Handler: OpeningHandler, Payload: string(payload)}
+	for _, c := range about.Channels {
+		ask.Options = append(ask.Options, "#"+c.Name)
+	}
+	return d.Tell(ctx, chat.Notice{
+		To: chat.Address{Room: q.Room}, Key: "which/" + q.ID, Text: lang.Say(ctx, "opening.which", "place", about.Name), Ask: &ask,
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"parley/core/chat"
@@ -177,6 +178,29 @@ func (d *Pairing) requestPairing(ctx context.Context, g Guest) (line string, err
 	}
 	d.askOwners(ctx, k)
 	return lang.Say(ctx, "pairing.code", "code", ShownCode(k.Code)), nil
+}
+
+// RequestAccess asks the owners to approve a user who pressed a button in a group, and returns the reply. It fails with the error of the
+// store.
+func (d *Pairing) RequestAccess(ctx context.Context, who chat.Person) (line string, err error) {
+	switch ownerless, err := d.ownerless(ctx); {
+	case err != nil:
+		return "", err
+	case ownerless:
+		return lang.Say(ctx, "pairing.unowned"), nil
+	case d.Policy.Direct != DirectPairing:
+		return lang.Say(ctx, "choice.not_invited"), nil
+	}
+	room, err := d.Store.DirectRoom(ctx, who.ID) // for the welcome; many have none
+	if chat.Unless(err, chat.ErrNotFound) != nil {
+		return "", err
+	}
+	who.Address, who.Since = room.Address, time.Now()
+	who.Address.Connector, _, _ = strings.Cut(string(who.ID), "/")
+	if _, err := d.requestPairing(ctx, Guest{Person: who}); err != nil {
+		return "", err
+	}
+	return lang.Say(ctx, "access.requested"), nil
 }
 
 // OwnerCode returns the code of the future owner, while there is no owner and one is expected; otherwise it is empty.

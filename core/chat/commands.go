@@ -105,6 +105,9 @@ func Button(name CommandName, turn ResponseID) *answer.Choices {
 	return &answer.Choices{ID: "/" + string(name) + "/" + strconv.FormatUint(uint64(turn), 10), Options: []string{label}}
 }
 
+// AccessButton is the ID of the choices that ask the owner for access to the agent.
+const AccessButton = "/access"
+
 // ButtonOf returns the command and the turn of a [Button] by the ID of its choices. ok is false for those of a question.
 func ButtonOf(id string) (name CommandName, turn ResponseID, ok bool) {
 	_, rest, _ := strings.Cut(id, "/")

@@ -99,6 +99,9 @@ type (
 		Note  string
 		// Muted is when the agent lost the right to write there; zero if it has it.
 		Muted time.Time
+		// Channels are the first channels of the world that members write in, in their order, and Locale is its language; can be empty.
+		Channels []Channel
+		Locale   string
 	}
 	// Left reports that a user, or the agent itself if Entity is empty, has left a world. Without a world it concerns
 	// the agent and a single room. Runs in rooms that the agent has left end.
@@ -189,6 +192,12 @@ func (r Reaction) Line(on Memory, own bool) string {
 
 func (Joined) inbound() {}
 
+// Channel is a channel of a world, with the platform's own id. It is stored with questions.
+type Channel struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
 func (Left) inbound() {}
 
 func (Cleared) inbound() {}
@@ -218,6 +227,8 @@ type Accepted struct {
 	// Refused is a private reply to the user whose [Choice], or whose [Edited] with Again, had no effect, or whose message with
 	// an [Address.Response] gets no run.
 	Refused string
+	// MayAsk reports whether Refused is about access that an owner can give: a [Choice] with [AccessButton] asks them.
+	MayAsk  bool
 	Blocked bool // the author is blocked: nothing is stored, and there is no reply
 	Chosen  bool // processed as a [Choice]; if an action waits for it, Run is not set
 	Deleted int  // of a [Cleared]: the number of deleted memories

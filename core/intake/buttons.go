@@ -11,19 +11,12 @@ import (
 	"parley/internal/lang"
 )
 
-// Texts for a user whose press of a button below an answer changes nothing. Only this user sees them.
-const (
-	notAsker = "Only the user who asked can do that."
-	hasEnded = "This answer has ended."
-	isOlder  = "There is a newer answer. Use its buttons, or ask again."
-)
-
 // pressed carries out the command of a button below the answer of a turn: for exactly this turn, as the command in a message would. clean
 // completes a message of the user. It fails with the error of the store or the tracker.
 func (c *Commands) pressed(ctx context.Context, by chat.Choice, name chat.CommandName, turn chat.ResponseID, clean func(context.Context, chat.Message) (chat.Message, error)) (chat.Accepted, error) {
 	room, err := c.Store.Room(ctx, by.Room)
 	if err != nil {
-		return chat.Accepted{Refused: hasEnded}, chat.Unless(err, chat.ErrNotFound)
+		return chat.Accepted{Refused: lang.Say(ctx, "button.ended")}, chat.Unless(err, chat.ErrNotFound)
 	}
 	run, refused, err := c.underButton(ctx, room, by, name, turn)
 	switch {
@@ -64,20 +57,20 @@ func (c *Commands) underButton(ctx context.Context, room chat.Room, by chat.Choi
 	case at >= 0:
 		run = open[at]
 	case name == chat.Stop:
-		return run, hasEnded, nil
+		return run, lang.Say(ctx, "button.ended"), nil
 	case slices.ContainsFunc(open, func(r chat.Run) bool { return r.Response > turn && r.Kind.Claims() }):
-		return run, isOlder, nil
+		return run, lang.Say(ctx, "button.older"), nil
 	default:
 		if run, err = c.latest(ctx, room.ID, turn); err != nil || run.ID == "" {
-			return run, isOlder, err
+			return run, lang.Say(ctx, "button.older"), err
 		}
 	}
 	if name == chat.RetryCommand && !run.Outcome.Done() {
-		return run, isOlder, nil // it was answered again already
+		return run, lang.Say(ctx, "button.older"), nil // it was answered again already
 	}
 	from := chat.Address{AuthorizedByRole: by.Author, StaffByRole: c.Pairing.Policy.IsStaffRole(room, by.Roles)}
 	if staff, err := c.Pairing.IsStaff(ctx, by.Author, from); err != nil || !staff && run.Author != by.Author {
-		return run, notAsker, err
+		return run, lang.Say(ctx, "button.not_asker"), err
 	}
 	return run, "", nil
 }

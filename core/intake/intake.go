@@ -46,6 +46,10 @@ func (t *Intake) Process(ctx context.Context, in chat.Inbound) (chat.Accepted, e
 	case chat.Message:
 		return t.accept(ctx, in)
 	case chat.Choice:
+		if in.Question == chat.AccessButton {
+			said, err := t.Admission.Pairing.RequestAccess(ctx, chat.Person{ID: in.Author, Name: in.Name})
+			return chat.Accepted{Refused: said}, err
+		}
 		if name, turn, ok := chat.ButtonOf(in.Question); ok {
 			return t.Commands.pressed(ctx, in, name, turn, t.clean)
 		}

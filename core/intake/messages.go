@@ -75,6 +75,7 @@ func (ms *Messages) add(ctx context.Context, m chat.Message, a admission, again 
 	}
 	if responds && acc.Run == "" {
 		acc.Refused = unanswered(ctx, a, attention)
+		acc.MayAsk = !a.known && ms.Admission.Policy.Direct == access.DirectPairing
 	}
 	return acc, nil
 }

@@ -47,15 +47,36 @@ func (s *Server) SetLocale(guildID, code string) {
 
 // AddBotTo adds the bot to a new server with a system channel now, and returns the ids of both. Sessions under way hear GUILD_CREATE.
 func (s *Server) AddBotTo(name string) (guildID, channelID string) {
+	return s.AddBotToIn(name, "")
+}
+
+// AddBotToIn is AddBotTo for a server with a language and more channels.
+func (s *Server) AddBotToIn(name, locale string, more ...string) (guildID, channelID string) {
 	s.mu.Lock()
-	g := &guild{id: s.nextID(), name: name, joined: time.Now(), greets: s.nextID()}
+	g := &guild{id: s.nextID(), name: name, joined: time.Now(), greets: s.nextID(), locale: locale}
 	c := &channel{id: g.greets, name: "general", guild: g}
 	g.channels = []*channel{c}
+	for _, other := range more {
+		o := &channel{id: s.nextID(), name: other, guild: g}
+		g.channels, s.world.channels[o.id] = append(g.channels, o), o
+	}
 	s.world.guilds[g.id], s.world.channels[c.id] = g, c
 	s.world.order = append(s.world.order, g)
 	s.emit(event{name: "GUILD_CREATE", guild: g.id, needs: IntentGuilds, data: s.guildObject(g)})
 	s.mu.Unlock()
 	return g.id, c.id
+}
+
+// ChannelNamed is the id of a channel of a guild.
+func (s *Server) ChannelNamed(guildID, name string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.mustGuild(guildID).channels {
+		if c.name == name {
+			return c.id
+		}
+	}
+	return ""
 }
 
 // AddRole adds a role to a guild and returns its id.
