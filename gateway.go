@@ -227,7 +227,8 @@ func (g *Gateway) webOptions(e *edition) web.Options {
 		Contact: func(ctx context.Context, c web.Contact) error {
 			return g.runtime.PassOn(ctx, "contact/"+c.Key, c.ReplyTo, c.Text)
 		},
-		Site: e.site, RequireIdentity: c.RequireIdentity, ClaimUntil: c.ClaimTime(),
+		Verify: web.Verify{SiteKey: c.Verify.SiteKey, Secret: c.Verify.Secret.Reveal()},
+		Site:   e.site, RequireIdentity: c.RequireIdentity, ClaimUntil: c.ClaimTime(),
 		Reasoning: e.cfg.ShowsReasoning(), Public: c.Public, Agent: settings.Agent(e.cfg), Answers: g.runtime, Store: g.backends.store, Origins: append(c.TLS.Origins(), c.Origins...),
 		Proxies: c.TrustedProxies, Limits: web.Limits(c.Limits), Ready: g.backends.ready,
 		Limited: limits(append(slices.Clone(g.limited), g.backends.limited, g.brokenText)), Log: g.env.Log,

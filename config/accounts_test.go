@@ -26,6 +26,7 @@ web:
 		`accounts: {jwks: "https://id.example/keys", audience: a, algorithm: none}`:  "is not a key any more",
 		`accounts: {jwks: "https://id.example/keys", public_key: AAAA, audience: a}`: "has more than one of",
 		`accounts: {jwks: "ftp://id.example", audience: a}`:                          "web.accounts.jwks",
+		`verify: {site_key: "0x4AAAAAAADnPIDROrmt1Wwj"}`:                             "web.verify: this has only one of site_key and secret",
 		`claim_until: soon`: "web.claim_until: the value is not a day",
 	} {
 		_, err := Parse("config.yaml", []byte("web: {"+yaml+"}"), t.TempDir(), environment(nil), platforms...)

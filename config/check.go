@@ -165,6 +165,9 @@ func (d checker) checkWeb(w Web) {
 	if w.Widget.Accent != "" && !color.MatchString(w.Widget.Accent) {
 		d.reject("web.widget.accent", "is not a color", `write it as "#0a7d55", in quotes, or as a name such as teal`)
 	}
+	if v := w.Verify; (v.SiteKey == "") != (v.Secret == "") {
+		d.reject("web.verify", "has only one of site_key and secret", "set both, or none")
+	}
 	local, wrong := listensLocally(w.Listen)
 	if wrong != nil {
 		d.reject("web.listen", wrong.message, wrong.hint)

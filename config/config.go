@@ -352,6 +352,8 @@ type Web struct {
 	Accounts Accounts `yaml:"accounts"`
 	// true = only visitors with an account, and programs with an API key, can use the web chat.
 	RequireIdentity bool `yaml:"require_identity"`
+	// Turnstile or hCaptcha, which tells people from programs: each new anonymous visitor proves once to be a person.
+	Verify Verify `yaml:"verify"`
 	// Until this day, such as 2027-01-31, conversations that were opened without a token can be read with their ids alone. Empty = 30 days
 	// after the first start.
 	ClaimUntil string `yaml:"claim_until"`
@@ -373,6 +375,14 @@ type Widget struct {
 	Position Side `yaml:"position" default:"right"`
 	// The color of buttons and messages, such as "#0a7d55". Empty = the default one.
 	Accent string `yaml:"accent"`
+}
+
+// Verify is a service that tells people from programs.
+type Verify struct {
+	// The site key of Turnstile, such as 0x4AAAAAAA…, or of hCaptcha, which is a UUID. Empty = off.
+	SiteKey string `yaml:"site_key"`
+	// The secret key.
+	Secret Secret `yaml:"secret"`
 }
 
 // Domains are the names of sites. The gateway gets and renews their certificates.

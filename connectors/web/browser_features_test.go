@@ -2,10 +2,13 @@ package web_test
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -321,5 +324,33 @@ func playContact(t *testing.T, p *tab) {
 	p.wait(`shown('.notice') === 'Thank you. Your message has been passed on.' && all('form.contact').length === 0`)
 	if c := <-left; c.ReplyTo != "ada@example.org" || c.Text != "When do you open?" {
 		t.Errorf("left %+v", c)
+	}
+}
+
+// verifier answers as a siteverify service does: one proof is good.
+type verifier struct{ asked atomic.Int32 }
+
+func (v *verifier) RoundTrip(r *http.Request) (*http.Response, error) {
+	v.asked.Add(1)
+	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(fmt.Sprintf(`{"success": %t}`, r.FormValue("response") == "good")))}, nil
+}
+
+// A new visitor solves the challenge of the service once. The stand-in for its script solves it by itself.
+func playProof(t *testing.T, p *tab) {
+	v := &verifier{}
+	g := start(t, newBackend(), listen(t, "127.0.0.1:0"), func(o *web.Options) {
+		o.Verify = web.Verify{SiteKey: "0x4AAA", Secret: "secret", Client: &http.Client{Transport: v}}
+	})
+	p.before(`window.turnstile = { render: (place, { sitekey, callback }) => callback(place.isConnected && sitekey === '0x4AAA' ? 'good' : 'bad') };`)
+	p.open(g.url)
+	p.send("hello")
+	g.next(t).finish(completed, "Hi.")
+	p.shows(".answer .text", "Hi.")
+	p.do(chromedp.Reload())
+	p.shows(".answer .text", "Hi.")
+	p.send("again")
+	g.next(t).finish(completed, "Yes.")
+	if n := v.asked.Load(); n != 1 {
+		t.Errorf("the visitor was verified %d times", n)
 	}
 }

@@ -36,7 +36,7 @@ func endpoints(w *Web) (all []endpoint) {
 func visitorEndpoints(w *Web) []endpoint {
 	d, logins := door{w}, loginAPI{w}
 	return []endpoint{
-		{route: "POST /api/visitors", serve: answering(d.mint), about: "Makes an anonymous visitor, or renews its token", out: mintReply{}, made: true},
+		{route: "POST /api/visitors", serve: answering(d.mint), about: "Makes an anonymous visitor, or renews its token", in: mintRequest{}, out: mintReply{}, made: true},
 		{route: "POST /api/account/conversations", serve: answering(d.adopt), about: "Lists or takes over a visitor's conversations", in: adoptRequest{}, out: listReply{}},
 		{route: "GET /api/login", serve: answering(logins.loggedIn), about: "Reports whether the browser is the owner's", out: loginReply{}},
 		{route: "POST /api/login", serve: answering(logins.logIn), about: "Logs the owner's browser in", in: loginRequest{}, out: loginReply{}},

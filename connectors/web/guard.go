@@ -20,6 +20,7 @@ type guard struct {
 	hosts   map[string]bool // host names of this server: any other is DNS rebinding
 	origins []string
 	proxies []netip.Prefix
+	verify  Verify // the page loads the scripts of its service
 }
 
 // newGuard returns the guard of a server: its own names are the address that it listens on, the local ones with the
@@ -123,8 +124,13 @@ func (g guard) page(next http.Handler, avatarURL string) http.Handler {
 	if len(g.origins) > 0 {
 		frames = strings.Join(g.origins, " ")
 	}
-	policy := "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:" + avatar + "; media-src 'self' blob:; " +
-		"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors "
+	service, frame := "", "'none'"
+	if g.verify.on() {
+		_, frame = g.verify.service()
+		service = " " + frame
+	}
+	policy := "default-src 'none'; script-src 'self'" + service + "; style-src 'self'" + service + "; img-src 'self' data:" + avatar + "; media-src 'self' blob:; " +
+		"connect-src 'self'" + service + "; frame-src " + frame + "; base-uri 'none'; form-action 'none'; frame-ancestors "
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		within := frames
 		if r.URL.Path == loginPath {

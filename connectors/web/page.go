@@ -44,6 +44,7 @@ type embedded struct {
 	Suggestions []string `json:"suggestions"`
 	Accept      string   `json:"accept"`
 	Look
+	Verify string `json:"verify,omitempty"` // the site key of [Verify]
 }
 
 // Look is how the chat looks where a script tag doesn't say otherwise. Empty values are the page's own.
@@ -69,7 +70,7 @@ func pages(o Options) http.Handler {
 		}
 		f.immutable = strings.Contains(name, "-") // it has the hash of its content in its name
 		if name == "widget.js" {
-			f = f.with(embedded{o.Agent.Name, append([]string{}, o.Suggestions...), strings.Join(o.Accept, ","), o.Look})
+			f = f.with(embedded{o.Agent.Name, append([]string{}, o.Suggestions...), strings.Join(o.Accept, ","), o.Look, o.Verify.SiteKey})
 		}
 		add(name, f)
 	}

@@ -212,11 +212,14 @@ func (d door) admit(r *http.Request, who reader) *refusal {
 		}
 	}
 	path := r.URL.Path
-	if !d.web.opts.RequireIdentity || who.owner || who.known || path == "/api/login" ||
-		strings.HasPrefix(path, hooksPath) || strings.HasPrefix(path, agentsPath) || strings.HasPrefix(path, sharedPath) {
-		return nil
+	switch {
+	case who.owner, who.known, path == "/api/login", strings.HasPrefix(path, hooksPath), strings.HasPrefix(path, agentsPath), strings.HasPrefix(path, sharedPath):
+	case d.web.opts.RequireIdentity:
+		return needsIdentity("refused.sign_in")
+	case d.web.opts.Verify.on() && who.id == "" && path != "/api/visitors":
+		return needsIdentity("refused.reload")
 	}
-	return needsIdentity("refused.sign_in")
+	return nil
 }
 
 // needsIdentity refuses a request without a token.

@@ -17,7 +17,11 @@ import (
 // a cookie too, for links to files.
 func (d door) mint(rw http.ResponseWriter, r *http.Request) (any, *refusal) {
 	who := readerOf(r)
-	if no := d.web.charge(r, d.web.minted); no != nil {
+	no := d.web.charge(r, d.web.minted)
+	if no == nil {
+		no = d.prove(rw, r)
+	}
+	if no != nil {
 		return nil, no
 	}
 	id, _ := strings.CutPrefix(string(who.id), Name+"/visitor/")
@@ -32,6 +36,11 @@ func (d door) mint(rw http.ResponseWriter, r *http.Request) (any, *refusal) {
 		http.SetCookie(rw, pageCookie(r, visitorCookie, token, identity.VisitorTime))
 	}
 	return created{mintReply{visitorToken{token, ends}}}, nil
+}
+
+// mintRequest is the optional body of a request for a token.
+type mintRequest struct {
+	Proof string `json:"proof"` // of Turnstile or hCaptcha
 }
 
 // mintReply is the reply to a request for a token.

@@ -112,6 +112,8 @@ type Options struct {
 	// Contact passes a visitor's message on to the owners, once for each key. It fails with [chat.ErrUnreached] if none can be reached.
 	// nil: none can.
 	Contact func(ctx context.Context, c Contact) error
+	// Verify asks a service whether a person uses the browser of a new anonymous visitor; the zero value asks none.
+	Verify Verify
 	// Site verifies the tokens of visitors with an account; nil: there are none.
 	Site *identity.Site
 	// RequireIdentity refuses visitors without an account or a key.
@@ -243,6 +245,7 @@ func newWeb(o Options, k *kept, r *rates) *Web {
 		claims:     &claims{memo: o.Memo, until: o.ClaimUntil},
 		broadcasts: &broadcasts{},
 	}
+	w.guard.verify = o.Verify
 	w.handler = w.routes()
 	return w
 }

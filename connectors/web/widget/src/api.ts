@@ -3,6 +3,7 @@
 import { dataURL } from './dom';
 import type { Chat, Frame, Message, Rating } from './frames';
 import { t } from './strings';
+import { loadMore } from './view/later';
 import { Visitor } from './visitor';
 
 const silence = 45_000; // ms without data until a stream counts as dead; the gateway sends a keep-alive every 15 s
@@ -27,8 +28,9 @@ export class Gateway {
   #visitor: Visitor;
   #minting: Promise<string | undefined> | null = null;
 
-  // base is the gateway's URL, with a trailing slash. login sends the owner's login, if this browser has one.
-  constructor(readonly base: string, login = false) {
+  // base is the gateway's URL, with a trailing slash. login sends the owner's login, if this browser has one. verify is the site key of the
+  // service that tells people from programs.
+  constructor(readonly base: string, login = false, readonly verify = '') {
     this.#credentials = login ? 'same-origin' : 'omit';
     this.#visitor = new Visitor(base);
   }
@@ -162,10 +164,15 @@ export class Gateway {
 
   async #mint(): Promise<string | undefined> {
     const before = this.#visitor.token;
-    const response = await this.#fetch('POST', 'api/visitors', undefined, undefined, before).catch(() => null);
+    const response = await this.#newcomer(before).catch(() => null);
     const { visitor } = response?.ok ? await response.json() : {} as { visitor?: { token: string } };
     if (response?.status === 401) this.#visitor.forget();
     return visitor ? this.#visitor.keep(visitor.token, before) : before;
+  }
+
+  async #newcomer(before?: string): Promise<Response> {
+    const proof = this.verify && !before ? { proof: await (await loadMore()).prove(this.verify) } : undefined;
+    return this.#fetch('POST', 'api/visitors', proof, undefined, before);
   }
 
   async #json<T>(method: string, address: string, body?: unknown, signal?: AbortSignal): Promise<T> {

@@ -35,7 +35,7 @@ export function mount(root: ShadowRoot, parent: HTMLElement, options: Mount): Mo
     root.adoptedStyleSheets.push(sheet);
   };
   dress(styles);
-  const controller = new Controller(options.base, options.place, Boolean(options.page));
+  const controller = new Controller(options.base, options.place, Boolean(options.page), options.verify);
   controller.dress = dress;
   let waiting: string[] = [];
   controller.answered = (answer) => {

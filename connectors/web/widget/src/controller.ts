@@ -37,8 +37,8 @@ export class Controller {
   answered: (answer: Answer | undefined) => void = () => {};
   loaded: () => void = () => {}; // messages can be sent now
 
-  constructor(base: string, place: string, login: boolean) {
-    this.gateway = new Gateway(base, login);
+  constructor(base: string, place: string, login: boolean, verify = '') {
+    this.gateway = new Gateway(base, login, verify);
     this.conversation = new Conversation(this.gateway, place);
     this.#tabs = 'BroadcastChannel' in window ? new BroadcastChannel(place) : null;
     this.#tabs?.addEventListener('message', ({ data }) => {

@@ -10,7 +10,7 @@ import styles from './widget.css';
 import { direction, speak, type Strings, t } from './strings';
 
 // Configured is what the gateway adds to this file.
-interface Configured { agent: string; suggestions: string[]; accept: string; greeting?: string; avatar?: string; privacy?: string; position?: string; accent?: string }
+interface Configured { agent: string; suggestions: string[]; accept: string; greeting?: string; avatar?: string; privacy?: string; position?: string; accent?: string; verify?: string }
 
 declare const PARLEY: Configured;
 declare const CHAT: string; // the file of the chat

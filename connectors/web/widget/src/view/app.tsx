@@ -14,7 +14,7 @@ import { Announcer, Avatar, Button, day } from './parts';
 const near = 48; // maximum distance in pixels that counts as scrolled to the end
 
 export interface Options {
-  agent: string; suggestions: string[]; accept: string; greeting?: string | undefined; avatar?: string | undefined; privacy?: string | undefined; page?: boolean; close?: (() => void) | undefined;
+  agent: string; suggestions: string[]; accept: string; greeting?: string | undefined; avatar?: string | undefined; privacy?: string | undefined; verify?: string; page?: boolean; close?: (() => void) | undefined;
 }
 
 export function App({ controller, options }: { controller: Controller; options: Options }) {

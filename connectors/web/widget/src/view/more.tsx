@@ -77,3 +77,4 @@ export function Viewer({ src, name, close }: { src: string; name: string; close:
     </dialog>
   );
 }
+export { prove } from '../verify';
