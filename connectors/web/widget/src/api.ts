@@ -164,15 +164,15 @@ export class Gateway {
 
   async #mint(): Promise<string | undefined> {
     const before = this.#visitor.token;
-    const response = await this.#newcomer(before).catch(() => null);
+    const response = await this.#proof(before).then((proof) => this.#fetch('POST', 'api/visitors', proof, undefined, before)).catch(() => null);
     const { visitor } = response?.ok ? await response.json() : {} as { visitor?: { token: string } };
     if (response?.status === 401) this.#visitor.forget();
     return visitor ? this.#visitor.keep(visitor.token, before) : before;
   }
 
-  async #newcomer(before?: string): Promise<Response> {
-    const proof = this.verify && !before ? { proof: await (await loadMore()).prove(this.verify) } : undefined;
-    return this.#fetch('POST', 'api/visitors', proof, undefined, before);
+  // proof is that of a new visitor, where the gateway wants one.
+  async #proof(before?: string): Promise<unknown> {
+    return this.verify && !before && (await loadMore()).prove(this.verify);
   }
 
   async #json<T>(method: string, address: string, body?: unknown, signal?: AbortSignal): Promise<T> {

@@ -3,7 +3,7 @@
 interface Service { render(place: HTMLElement, options: object): unknown }
 
 // prove shows the challenge of a service until it is solved, and returns its proof, which the gateway accepts once.
-export async function prove(key: string): Promise<string> {
+export async function prove(key: string): Promise<{ proof: string }> {
   const name = /^[\da-f]{8}-[\da-f]{4}-/i.test(key) ? 'hcaptcha' : 'turnstile'; // as in the gateway
   const service = () => (window as unknown as Record<string, Service | undefined>)[name];
   if (!service()) {
@@ -17,7 +17,7 @@ export async function prove(key: string): Promise<string> {
   place.style.cssText = 'position: fixed; z-index: 2147483647; inset-block-end: 16px; inset-inline-start: 16px';
   document.documentElement.append(place);
   try {
-    return await new Promise((resolve, reject) => service()!.render(place, { sitekey: key, callback: resolve, 'error-callback': reject }));
+    return await new Promise((resolve, reject) => service()!.render(place, { sitekey: key, callback: (proof: string) => resolve({ proof }), 'error-callback': reject }));
   } finally {
     place.remove();
   }
