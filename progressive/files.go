@@ -48,6 +48,9 @@ func subjectOf(f llm.File) string {
 
 // splitFiles separates the files from the texts. They are posted as messages of their own, below the text.
 func splitFiles(parts []Part) (texts, files []Part) {
+	if !slices.ContainsFunc(parts, func(p Part) bool { return p.File != nil }) {
+		return parts, nil // while a text grows; it is not copied for each of its requests
+	}
 	for _, p := range parts {
 		if p.File != nil {
 			files = append(files, p)

@@ -111,8 +111,8 @@ type Part struct {
 	Text        string          // in the platform's dialect; if it is empty, Plain is sent, without markup
 	Plain       string          // without markup, for a platform that refuses Text
 	Offer       *answer.Choices // buttons below it, or the chosen one; nil removes existing ones
-	ReplyTo     bool            // as a reply to the message in the address
 	Below       string          // as a reply to this message of the answer; empty for none
+	ReplyTo     bool            // as a reply to the message in the address
 	Silent      bool            // of a new message: it notifies no one, see [Pinger]
 	StatusRunes int             // runes at its end that are lines about calls: unlike the text, they may disappear
 }
