@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"parley/core/access"
 	"parley/core/action"
@@ -86,6 +87,7 @@ type inbox struct {
 	links     *access.Links
 	changes   *intake.Changes
 	stops     *intake.Stopper
+	handovers *access.Handovers
 	intake    *intake.Intake
 }
 
@@ -113,13 +115,33 @@ func newInbox(b *base) *inbox {
 		Live: b.live, Lanes: b.lanes, Emit: b.hub.Emit, Log: log,
 	}
 	choices := &intake.Choices{Store: store, Questions: questions, Pairing: pairing, Admission: admission, Messages: messages, Live: b.live, Log: log}
+	handovers := &access.Handovers{
+		Pairing: pairing, Store: store, Agent: agent.Entity(), Stop: stops.Stop, Amend: changes.Amend, Close: questions.RetireNotice, Withdraw: questions.WithdrawNotice, Log: log,
+		Copy: func(ctx context.Context, from, to chat.Memory) []chat.Attachment {
+			ctx, cancel := context.WithTimeout(ctx, copyTimeout)
+			defer cancel()
+			room, err := store.Room(ctx, from.Room)
+			var files []chat.Attachment
+			if err == nil {
+				files, err = attachment.Copy(ctx, store, b.Fetch, room.Address.Connector, from, to)
+			}
+			if err != nil {
+				log.Warn("a file can't be passed on to a person, or from one", "err", err)
+			}
+			return files
+		},
+	}
 	questions.Handle(intake.Handlers(choices, stops, changes, links)...)
-	return &inbox{questions: questions, notices: notices, pairing: pairing, links: links, changes: changes, stops: stops, intake: &intake.Intake{
+	questions.Handle(handovers)
+	admission.Handovers = handovers
+	return &inbox{handovers: handovers, questions: questions, notices: notices, pairing: pairing, links: links, changes: changes, stops: stops, intake: &intake.Intake{
 		Store: store, Admission: admission, Messages: messages, Choices: choices, Changes: changes, Roster: roster,
 		Commands: &intake.Commands{Store: store, Agent: agent.Entity(), Turns: b.Turns, Pairing: pairing, Claims: b.claims, Lanes: b.lanes, Stops: stops},
 		Tasks:    &intake.Tasks{Store: store, Agent: agent.Entity(), Pairing: pairing, Questions: questions, Lanes: b.lanes, Emit: b.hub.Emit},
 	}}
 }
+
+const copyTimeout = 20 * time.Second // of the files of a message that is passed on
 
 // newTurns joins the parts that execute runs. It fails if actions, templates or choice handlers contradict each other.
 func newTurns(b *base, in *inbox) (*turn.Turns, error) {
@@ -157,7 +179,7 @@ func newTurns(b *base, in *inbox) (*turn.Turns, error) {
 		},
 		Asking: &turn.Asking{Store: store, Parking: store, Questions: in.questions, Parked: b.parkedRuns, Live: b.live, Log: log},
 		Replies: &turn.Replies{
-			Store: store, Recaller: recaller, Approvals: approvals, Links: in.links, Plugins: b.Plugins, Program: b.About, Counters: b.counters,
+			Store: store, Recaller: recaller, Approvals: approvals, Links: in.links, Handovers: in.handovers, Plugins: b.Plugins, Program: b.About, Counters: b.counters,
 			Limit:          b.Turns.Limit,
 			ImageGenerator: b.Models.ImageGenerator, Speaker: b.Models.Speaker, Log: log,
 		},

@@ -271,8 +271,10 @@ func putBack(text string, files []connectortest.File) string {
 // withoutCalls is a text without the lines about calls under it.
 func withoutCalls(text string) string { return without(text, "⏳", "⚙️", "✅", "❌") }
 
-// lasting is a text without what may give way to something shorter: lines about calls, and statuses of the player.
-func lasting(text string) string { return without(withoutCalls(text), "✨", "🔁", "❓", "→") }
+// lasting is a text without what may give way to something shorter: lines about calls, statuses of the player, and why a value of a form does not fit.
+func lasting(text string) string {
+	return without(withoutCalls(text), "✨", "🔁", "❓", "→", "⚠️")
+}
 
 // beginning is that of code that becomes a file, and how long it is: it gives way to what follows, and to the file.
 var beginning = regexp.MustCompile("(?s)(📎|⏳) [^\n]*\n\n[^…]*…(\n```)?")

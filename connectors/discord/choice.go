@@ -35,6 +35,7 @@ const (
 	actionRow            = 1
 	button               = 2
 	stringSelect         = 3
+	primary              = 1      // a colored button
 	secondary            = 2      // a gray button
 	rowLength            = 5      // buttons per row; more options are a menu
 	answerMessage        = 4      // respond with a message
@@ -51,6 +52,7 @@ const (
 const (
 	otherButton = ":other" // opens a modal for an answer in the user's own words
 	showButton  = ":show"  // shows the details of the question
+	formButton  = ":form"  // opens a modal with the fields of a form
 )
 
 // row is a line of buttons, or a menu.
@@ -92,7 +94,9 @@ func rows(o *answer.Choices) []row {
 	if len(own) > rowLength {
 		all, own = []row{{actionRow, []component{menu}}}, nil
 	}
-	if o.Other != "" {
+	if len(o.Fields) > 0 {
+		own = append(own, component{Type: button, Style: primary, Label: o.Other, ID: o.ID + formButton})
+	} else if o.Other != "" {
 		own = append(own, component{Type: button, Style: secondary, Label: o.Other, ID: o.ID + otherButton})
 	}
 	if o.Details {
@@ -169,11 +173,13 @@ func (i interaction) choice() (c chat.Choice, ok bool) {
 	c = chat.Choice{Question: id, Room: roomID(i.Channel), Author: entityID(by.ID), Name: by.shown(m), Roles: m.roles()}
 	var err error
 	switch {
+	case i.Type == modalInteraction && ":"+option == formButton:
+		c.Words, ok = i.values(), true
 	case i.Type == modalInteraction:
 		c.Words = strings.TrimSpace(i.words())
 		ok = ":"+option == otherButton && c.Words != ""
 	case i.Type != componentInteraction:
-	case ":"+option == showButton:
+	case ":"+option == showButton, ":"+option == formButton:
 		c.Show, ok = true, true
 	default:
 		c.Option, err = strconv.Atoi(option)
@@ -247,6 +253,9 @@ func (q *intake) choose(ctx context.Context, i interaction) (kind int, data any)
 	}
 	if acc.Refused != "" {
 		return answerMessage, callback{Content: acc.Refused, Flags: ephemeral}
+	}
+	if acc.Form != nil {
+		return answerModal, formModal(i, acc.Form.Fields)
 	}
 	return answerNothing, nil
 }

@@ -1,9 +1,13 @@
 package discord
 
 import (
+	"cmp"
 	"context"
+	"strconv"
 	"strings"
+	"time"
 
+	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/text"
 	"parley/internal/lang"
@@ -13,13 +17,16 @@ import (
 const (
 	textInput = 4
 	label     = 18
+	oneLine   = 1
 	paragraph = 2 // several lines
+
+	modalFields = 5 // components of a modal
 
 	longestLabel       = 45  // characters, also of a title
 	longestDescription = 100 // characters
 )
 
-// modal is a form with one text.
+// modal is a form.
 type modal struct {
 	ID     string  `json:"custom_id"`
 	Title  string  `json:"title"`
@@ -36,7 +43,13 @@ type input struct {
 	ID          string  `json:"custom_id,omitempty"`
 	Style       int     `json:"style,omitempty"`
 	Longest     int     `json:"max_length,omitempty"`
-	Value       string  `json:"value,omitempty"` // in the answer
+	Required    *bool   `json:"required,omitempty"` // nil is true
+	Value       string  `json:"value,omitempty"`    // in the answer
+	// Of a menu: its options, the number of those that can be chosen, and the chosen ones in the answer.
+	Options []menuOption `json:"options,omitempty"`
+	Least   *int         `json:"min_values,omitempty"`
+	Most    int          `json:"max_values,omitempty"`
+	Values  []string     `json:"values,omitempty"`
 }
 
 // newModal returns a modal that asks for a text. The id must be all that is needed when it is submitted, also after a restart.
@@ -51,6 +64,49 @@ func newModal(id, title, description string) modal {
 func otherModal(i interaction) modal {
 	all := strings.Split(strings.TrimSpace(i.Message.Content), "\n\n")
 	return newModal(i.Data.ID, lang.In(i.Locale).Say("menu.answer"), all[len(all)-1])
+}
+
+// formModal returns the modal for the first fields of a form. The gateway asks for the others when it is submitted.
+func formModal(i interaction, fields []answer.Field) modal {
+	m := modal{ID: i.Data.ID, Title: lang.In(i.Locale).Say("form.open")}
+	for n, f := range fields[:min(len(fields), modalFields)] {
+		required := !f.Optional
+		in := input{Type: textInput, ID: strconv.Itoa(n), Style: oneLine, Longest: chat.MaxWords, Required: &required}
+		switch f.Kind {
+		case answer.ChoiceField, answer.ChoicesField:
+			in = input{Type: stringSelect, ID: in.ID, Required: &required}
+			for _, o := range f.Options {
+				in.Options = append(in.Options, menuOption{o, o})
+			}
+			if f.Kind == answer.ChoicesField {
+				in.Most = len(f.Options)
+			}
+			if least := 0; f.Optional {
+				in.Least = &least
+			}
+		case answer.TextField:
+			in.Style = paragraph
+		}
+		title, rest := text.Brief(f.Title, longestLabel), ""
+		if title != f.Title {
+			rest = text.Brief(f.Title, longestDescription)
+		} else if f.Kind == answer.DateField {
+			rest = time.Date(2026, time.December, 31, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
+		}
+		m.Inputs = append(m.Inputs, input{Type: label, Label: title, Description: rest, Inner: &in})
+	}
+	return m
+}
+
+// values returns the values of a submitted form.
+func (i interaction) values() string {
+	var all []string
+	for _, in := range i.Data.Inputs {
+		if in.Inner != nil {
+			all = append(all, cmp.Or(in.Inner.Value, strings.Join(in.Inner.Values, ", ")))
+		}
+	}
+	return answer.JoinValues(all...)
 }
 
 // words returns the text of a submitted modal.

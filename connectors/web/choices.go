@@ -37,7 +37,7 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	who := readerOf(r)
-	acc, err := w.submit(r.Context(), chat.Choice{Question: c.ID, Option: c.Option, Room: room.ID, Author: who.author(room.ID), BilledTo: payer})
+	acc, err := w.submit(r.Context(), chat.Choice{Question: c.ID, Option: c.Option, Words: c.words(), Room: room.ID, Author: who.author(room.ID), BilledTo: payer})
 	switch {
 	case err != nil:
 		w.broken(rw, "accept a choice", err)
@@ -51,11 +51,20 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request) {
 
 // choice is the body of a request that presses an option.
 type choice struct {
-	ID        string  `json:"id"`
-	Option    int     `json:"option,omitempty"`
-	Approved  *bool   `json:"approved,omitempty"`  // instead of an option: the first one, or the last
-	Reasoning bool    `json:"reasoning,omitempty"` // see [wishes]
-	After     *string `json:"after,omitempty"`     // see [cursor]
+	ID        string   `json:"id"`
+	Option    int      `json:"option,omitempty"`
+	Approved  *bool    `json:"approved,omitempty"`  // instead of an option: the first one, or the last
+	Values    []string `json:"values,omitempty"`    // instead of an option: those of the fields of a form, in their order
+	Reasoning bool     `json:"reasoning,omitempty"` // see [wishes]
+	After     *string  `json:"after,omitempty"`     // see [cursor]
+}
+
+// words returns the values of a form, "" for none.
+func (c choice) words() string {
+	if len(c.Values) == 0 {
+		return ""
+	}
+	return answer.JoinValues(c.Values...)
 }
 
 // resolve sets the option of a choice that approves or refuses.
@@ -87,7 +96,7 @@ func (w *Web) readChoice(rw http.ResponseWriter, r *http.Request) (c choice, no 
 	if err := readBody(rw, r, maxChoice, c.field); err != nil {
 		return c, refuse(err, form)
 	}
-	if c.ID == "" || c.Option < 0 && c.Approved == nil {
+	if c.ID == "" || c.Option < 0 && c.Approved == nil && len(c.Values) == 0 {
 		return c, refused(http.StatusBadRequest, form)
 	}
 	return c, nil
@@ -102,6 +111,8 @@ func (c *choice) field(dec *json.Decoder, key string) error {
 		return dec.Decode(&c.Option)
 	case "approved":
 		return dec.Decode(&c.Approved)
+	case "values":
+		return dec.Decode(&c.Values)
 	case "after":
 		return dec.Decode(&c.After)
 	case "reasoning":
@@ -139,7 +150,9 @@ func (w *Web) offers(ctx context.Context, room chat.RoomID) (map[chat.MemoryID]c
 // choicesOf returns the options of a question as readers see them.
 func choicesOf(q chat.Question) *answer.Choices {
 	c := q.Choices()
-	c.Other, c.Details = "", false
+	if c.Details = false; len(c.Fields) == 0 {
+		c.Other = ""
+	}
 	return c
 }
 

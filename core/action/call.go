@@ -16,6 +16,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/text"
+	"parley/internal/lang"
 )
 
 // A Call is one call of an action, passed to [Action.Act]. Its methods show progress to users without blocking, in
@@ -136,6 +137,26 @@ func (c *Call) Choose(ctx context.Context, text string, q chat.Question) (chat.Q
 		return q, context.Cause(ctx)
 	}
 }
+
+// Form asks for the values of fields like [Call.Choose], one after the other where the platform has no forms, and returns them. declined
+// reports whether the user refused. It fails with the errors of Choose; questions of package consent survive a restart.
+func (c *Call) Form(ctx context.Context, text string, fields []answer.Field) (filled []answer.Field, declined bool, err error) {
+	problem := ""
+	for range maxFormSteps {
+		q, asks := chat.FormQuestion(lang.Of(ctx), fields, problem)
+		if q, err = c.Choose(ctx, chat.JoinParagraphs(text, asks), q); err != nil {
+			return nil, false, err
+		}
+		fields, declined, problem = q.Form(lang.Of(ctx))
+		if declined || answer.NextField(fields) < 0 {
+			c.Update(chat.JoinParagraphs(text, answer.Filled(fields)))
+			return fields, declined, nil
+		}
+	}
+	return nil, false, chat.ErrUnanswered
+}
+
+const maxFormSteps = 100 // answers to one form
 
 func (c *Call) put(ctx context.Context, q chat.Question) (<-chan chat.Question, error) {
 	if c.ask == nil {

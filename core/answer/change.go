@@ -310,6 +310,8 @@ type Choices struct {
 	Approval bool     `json:"approval,omitempty"` // that of [chat.Question]
 	// Until is when an approval expires, in milliseconds since 1970; 0 for other questions.
 	Until int64 `json:"until,omitempty"`
+	// Fields are those of a form that are not answered yet: Other opens it.
+	Fields []Field `json:"fields,omitempty"`
 	// Chosen is the number of the chosen option, from 1; 0 while users can choose.
 	Chosen int `json:"chosen,omitempty"`
 }

@@ -1,8 +1,10 @@
 package attachment
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"time"
 
@@ -38,6 +40,26 @@ func Content(ctx context.Context, store Pieces, u chat.Upload) ([]byte, error) {
 		data = append(data, piece...)
 	}
 	return data, nil
+}
+
+// Copy stores copies of the files of from, a message on connector, as those of to, and returns them. Those that can't be fetched within the time of
+// ctx are left out.
+func Copy(ctx context.Context, store Uploads, fetch func(context.Context, string, chat.Attachment, int64) (llm.File, error), connector string, from, to chat.Memory) ([]chat.Attachment, error) {
+	var files []llm.File
+	var failed error
+	for _, f := range from.Files {
+		if f.Link || f.Ref == "" || fetch == nil {
+			continue
+		}
+		file, err := fetch(ctx, connector, f, llm.MaxFile)
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		files = append(files, llm.File{Name: f.Name, Type: cmp.Or(file.Type, f.Type), Data: file.Data})
+	}
+	all, err := Save(ctx, store, to, llm.Showable(files))
+	return all, errors.Join(failed, err)
 }
 
 // Save stores the files of a message of the agent before the message itself, once: their ids are made of the message's. It fails

@@ -30,6 +30,7 @@ const (
 	BlockCommand     CommandName = "block"
 	UnblockCommand   CommandName = "unblock"
 	HelpCommand      CommandName = "help"
+	PersonCommand    CommandName = "person" // asks for a person instead of the agent, and hands back
 	// Plugins execute the following ones.
 	RemindersCommand CommandName = "reminders" // lists and cancels reminders
 	MemoryCommand    CommandName = "memory"    // lists the facts about a person
@@ -67,7 +68,7 @@ func Commands() []CommandSpec {
 		{Name: NewCommand}, {Name: Stop}, {Name: RetryCommand}, {Name: ModelCommand}, {Name: StatusCommand}, {Name: UsageCommand, Private: true},
 		{Name: MemoryCommand, Private: true}, {Name: ForgetCommand, Private: true}, {Name: RemindersCommand}, {Name: ApprovalsCommand},
 		{Name: LinkCommand}, {Name: UnlinkCommand}, {Name: LanguageCommand, Private: true}, {Name: VoiceCommand, Private: true}, {Name: NotifyCommand, Private: true}, {Name: AdminCommand, Private: true},
-		{Name: WhyCommand, Private: true}, {Name: BlockCommand, Private: true}, {Name: UnblockCommand, Private: true}, {Name: HelpCommand, Private: true},
+		{Name: WhyCommand, Private: true}, {Name: BlockCommand, Private: true}, {Name: UnblockCommand, Private: true}, {Name: PersonCommand, Private: true}, {Name: HelpCommand, Private: true},
 	}
 	texts := lang.Voice{}.Section("command.")
 	for i, c := range all {

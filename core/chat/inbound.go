@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/core/answer"
 	"parley/core/llm"
 	"parley/core/text"
 )
@@ -229,9 +230,10 @@ type Accepted struct {
 	Refused string
 	// MayAsk reports whether Refused is about access that an owner can give: a [Choice] with [AccessButton] asks them.
 	MayAsk  bool
-	Blocked bool // the author is blocked: nothing is stored, and there is no reply
-	Chosen  bool // processed as a [Choice]; if an action waits for it, Run is not set
-	Deleted int  // of a [Cleared]: the number of deleted memories
+	Form    *answer.Choices // that the user's [Choice] opens
+	Blocked bool            // the author is blocked: nothing is stored, and there is no reply
+	Chosen  bool            // processed as a [Choice]; if an action waits for it, Run is not set
+	Deleted int             // of a [Cleared]: the number of deleted memories
 
 	Suggestions *[]Suggestion // of a [Completion]; a pointer keeps the type comparable
 }
@@ -247,6 +249,8 @@ type Notice struct {
 	Text string
 	// Image describes a picture that is generated and shown below the text, at the expense of To.BilledTo; can be empty.
 	Image string
+	// Files are stored files that are shown below the text.
+	Files []Attachment
 	// Key is an idempotency key: of several notices in a room with the same key, only the first is sent. Without a key
 	// every notice is sent.
 	Key string

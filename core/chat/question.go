@@ -2,6 +2,7 @@ package chat
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"parley/core/answer"
@@ -15,6 +16,9 @@ type Question struct {
 	// Other is the label of an answer in the user's own words, such as "Something else…"; empty: only the options can be chosen.
 	// The words then become the last option, which is the chosen one.
 	Other string `json:"other,omitempty"`
+	// Fields make the question a form, with Other as the label of the button that opens it. The words are then the values of the fields that are
+	// not answered yet, see [answer.JoinValues]: all of them from a form, one where the fields are asked one after the other.
+	Fields []answer.Field `json:"fields,omitempty"`
 	// Details are a text that is not part of the answer, because others read it too. Each user in For can have it shown.
 	Details string `json:"details,omitempty"`
 	// Approval means that the last option refuses something, and the others approve it. Platforms can color them.
@@ -48,6 +52,11 @@ func (q Question) Choices() *answer.Choices {
 	if q.Approval {
 		c.Until = q.Expires.UnixMilli()
 	}
+	for i := range q.Fields {
+		if !q.Fields[i].Done {
+			c.Fields = append(c.Fields, q.Fields[i])
+		}
+	}
 	if q.By != "" {
 		c.Chosen = q.Choice + 1
 		if last := len(q.Options) - 1; q.Other != "" { // perhaps words
@@ -61,6 +70,7 @@ func (q Question) Choices() *answer.Choices {
 func (q Question) ChoiceLine(where RoomKind) string {
 	chosen := q.Options[q.Choice]
 	if q.Other != "" {
+		chosen = strings.Join(strings.Fields(chosen), " ")
 		chosen = text.Unmarked(text.Brief(chosen, maxLine))
 	}
 	mark := "→ **" + chosen + "**"
@@ -82,7 +92,7 @@ type Choice struct {
 	Question string // the question's ID
 	Option   int    // from 0; not used with Words or Show
 	Words    string // the user's own words instead of an option: see [Question.Other]
-	Show     bool   // nothing is chosen: the user wants to read [Question.Details], which come in [Accepted.Refused]
+	Show     bool   // nothing is chosen: the user wants to read [Question.Details], which come in [Accepted.Refused], or to open its form, which comes in [Accepted.Form]
 	Room     RoomID
 	Author   EntityID
 	BilledTo EntityID // whose limits the result counts against, like [Address.BilledTo]; empty: the author's

@@ -18,11 +18,12 @@ type AdmissionStore interface {
 
 // Admission decides by rules whether a message gets an answer. Its exported fields are set before use. It is safe for concurrent use.
 type Admission struct {
-	Store   AdmissionStore
-	Agent   chat.Agent
-	Policy  access.Policy
-	Pairing *access.Pairing
-	Deaf    bool // voice messages can't be transcribed
+	Store     AdmissionStore
+	Agent     chat.Agent
+	Policy    access.Policy
+	Pairing   *access.Pairing
+	Handovers *access.Handovers
+	Deaf      bool // voice messages can't be transcribed
 
 	bots schedule.Bots
 }
@@ -31,6 +32,7 @@ type Admission struct {
 type admission struct {
 	known    bool // the author has access
 	invited  bool // the agent works for the author, whose commands count; false for a bot that isn't answered
+	relayed  bool // it goes to a person instead of the agent
 	answered bool // the message can get an answer, even if only the line for strangers
 }
 

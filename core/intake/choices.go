@@ -58,11 +58,21 @@ func (cs *Choices) choose(ctx context.Context, c chat.Choice, id chat.MemoryID, 
 			return acc, err // the same press once more
 		}
 	}
-	if c.Show && refused == "" {
+	if c.Show && refused == "" && len(q.Fields) > 0 {
+		return chat.Accepted{Form: q.Choices()}, nil
+	} else if c.Show && refused == "" {
 		refused = q.Details
 	}
 	if refused != "" {
 		return chat.Accepted{Refused: refused}, nil
+	}
+	if len(q.Fields) > 0 {
+		if wrote == "" && c.Words != "" { // from a form, where the user can correct it; one after the other, the run asks again
+			if _, refused := answer.Fill(lang.Of(ctx), q.Fields, c.Words); refused != "" {
+				return chat.Accepted{Refused: refused}, nil
+			}
+		}
+		wrote = ""
 	}
 	option, words := c.Option, c.Words
 	if words != "" {
@@ -114,7 +124,7 @@ func (cs *Choices) questionFor(ctx context.Context, c chat.Choice) (q chat.Quest
 		return q, "", err
 	case q.Room != c.Room, c.Words == "" && !c.Show && (c.Option < 0 || c.Option >= len(q.Options)), q.ResultRun != "":
 		return q, lang.Say(ctx, "choice.closed"), nil
-	case c.Words != "" && q.Other == "", len(c.Words) > 4*chat.MaxWords, c.Show && q.Details == "":
+	case c.Words != "" && q.Other == "", len(c.Words) > 4*chat.MaxWords, c.Show && q.Details == "" && len(q.Fields) == 0:
 		return q, lang.Say(ctx, "choice.closed"), nil
 	case !q.Open(time.Now()):
 		if err := cs.Questions.retire(ctx, q); err != nil {
@@ -184,7 +194,11 @@ func (cs *Choices) typed(ctx context.Context, m chat.Message, asked []chat.Quest
 	q := asked[len(asked)-1]
 	i, ok := answer.Choices{Options: q.Options}.Named(m.Text)
 	words := ""
-	if ok = ok && len(m.Text) <= 4*maxLabel; !ok && q.Other != "" && q.Handler != action.AsMessage && (!q.Approval || refuses(q, m.Text)) {
+	if len(q.Fields) > 0 {
+		if words, ok = q.FormWords(m.Text); !ok {
+			i, words = len(q.Options)-1, ""
+		}
+	} else if ok = ok && len(m.Text) <= 4*maxLabel; !ok && q.Other != "" && q.Handler != action.AsMessage && (!q.Approval || refuses(q, m.Text)) {
 		words = m.Text
 	} else if !ok {
 		return chat.Accepted{}, false, nil
@@ -233,7 +247,7 @@ func (cs *Choices) isNewest(ctx context.Context, q chat.Question, asker chat.Run
 		if err != nil {
 			return false, fmt.Errorf("read the messages before a question: %w", err)
 		}
-		newest := slices.DeleteFunc(recent, func(m chat.Memory) bool { // earlier choices of the same answer are none
+		newest := slices.DeleteFunc(slices.Clone(recent), func(m chat.Memory) bool { // earlier choices of the same answer are none; the store can share its slice
 			return kind == chat.KindCommand && m.InReplyTo == asker.Said() && !m.At.After(q.Asked)
 		})
 		if n := len(newest); n > 0 && (len(upTo) == 0 || newest[n-1].ID != upTo[len(upTo)-1].ID) || slices.ContainsFunc(upTo, later) {

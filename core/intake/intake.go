@@ -57,12 +57,19 @@ func (t *Intake) Process(ctx context.Context, in chat.Inbound) (chat.Accepted, e
 	case chat.Command:
 		return chat.Accepted{}, t.Commands.command(ctx, in)
 	case chat.Edited:
+		if err := t.Admission.Handovers.Edited(ctx, in.Memory); err != nil {
+			return chat.Accepted{}, err
+		}
 		return t.edited(ctx, in)
 	case chat.Deleted:
-		return chat.Accepted{Memory: in.ID}, t.Changes.deleted(ctx, in)
+		err := t.Admission.Handovers.Deleted(ctx, in.Room, in.ID)
+		return chat.Accepted{Memory: in.ID}, cmp.Or(err, t.Changes.deleted(ctx, in))
 	case chat.Reaction:
 		return t.Changes.react(ctx, in)
 	case chat.Cleared:
+		if err := t.Admission.Handovers.Cleared(ctx, in.Room); err != nil {
+			return chat.Accepted{}, err
+		}
 		return t.Changes.cleared(ctx, in)
 	case chat.Joined:
 		return chat.Accepted{}, t.Roster.joined(ctx, in)
@@ -125,7 +132,11 @@ func (t *Intake) accept(ctx context.Context, m chat.Message) (chat.Accepted, err
 	if err != nil {
 		return chat.Accepted{}, err
 	}
-	if name != "" || len(asked) > 0 || m.Bot {
+	talks, err := t.Admission.Handovers.Talks(ctx, m.Room)
+	if err != nil {
+		return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
+	}
+	if name != "" || len(asked) > 0 || m.Bot || talks {
 		if acc, known, err := firstDelivery(ctx, t.Store, m.Memory); known || err != nil {
 			return acc, err
 		}
@@ -133,6 +144,14 @@ func (t *Intake) accept(ctx context.Context, m chat.Message) (chat.Accepted, err
 	if name != "" {
 		t.Roster.saveAuthor(ctx, m) // its reply is in their language
 		return t.Commands.accept(ctx, m, name)
+	}
+	silent, err := t.Admission.Handovers.Relay(ctx, m)
+	if err != nil {
+		return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
+	}
+	if silent {
+		a.answered, a.relayed = false, true
+		return t.Messages.add(ctx, m, a, false)
 	}
 	if acc, ok, err := t.Choices.typed(ctx, m, asked); ok || err != nil {
 		return acc, err

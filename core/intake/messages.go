@@ -83,6 +83,8 @@ func (ms *Messages) add(ctx context.Context, m chat.Message, a admission, again 
 // unanswered returns the reason why a message whose platform waits for an answer gets none.
 func unanswered(ctx context.Context, a admission, attention chat.Attention) string {
 	switch {
+	case a.relayed:
+		return ""
 	case !a.known:
 		return lang.Say(ctx, "choice.not_invited")
 	case !a.answered:

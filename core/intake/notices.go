@@ -102,7 +102,7 @@ func Draft(ctx context.Context, store AddressStore, agent chat.Agent, n chat.Not
 	if n.Key == "" {
 		n.Key = rand.Text()
 	}
-	var files []chat.Attachment
+	files := n.Files
 	if n.Image != "" {
 		to.BilledTo, files = n.To.BilledTo, []chat.Attachment{{Name: chat.ImageToGenerate, Description: n.Image}}
 	}

@@ -69,6 +69,13 @@ func (qs *Questions) Complete(q chat.Question) (chat.Question, error) {
 	if n := len(q.Options); n == 0 && q.Other == "" || n > action.MaxOptions {
 		return q, fmt.Errorf("a question with %d options", n)
 	}
+	if len(q.Fields) > 0 {
+		if err := answer.CheckFields(q.Fields); err != nil {
+			return q, err
+		} else if q.Other == "" || len(q.Options) == 0 || q.Handler == action.AsMessage {
+			return q, errors.New("a form can be opened and refused, and is no message")
+		}
+	}
 	q = text.CleanAll(q)
 	q.Options, q.Other = slices.Clone(q.Options), shortLabel(q.Other)
 	for i, o := range q.Options {
@@ -140,6 +147,16 @@ func (qs *Questions) OfNotice(ctx context.Context, room chat.RoomID, key string)
 		return chat.Question{}, err
 	}
 	return qs.Store.QuestionOf(ctx, run.ID)
+}
+
+// WithdrawNotice closes that question in the store alone, so that an edit of the message shows it no more, and reports whether it was answered
+// before. It fails with the error of the store.
+func (qs *Questions) WithdrawNotice(ctx context.Context, room chat.RoomID, key string) (answered bool, err error) {
+	q, err := qs.OfNotice(ctx, room, key)
+	if err != nil || q.ResultRun != "" {
+		return q.ResultRun != "", chat.Unless(err, chat.ErrNotFound)
+	}
+	return false, qs.Store.Withdraw(ctx, q.Room, q.Run)
 }
 
 // retire closes q without a choice. If its messages can still be edited, a run removes the buttons from them; otherwise

@@ -41,6 +41,7 @@ type Replies struct {
 	Recaller       *Recaller
 	Approvals      *consent.Approvals
 	Links          *access.Links
+	Handovers      *access.Handovers
 	Plugins        []action.Plugin
 	Program        Program
 	Counters       *schedule.Counters
@@ -76,6 +77,7 @@ func reply(name chat.CommandName) func(*commandRun, context.Context) (string, er
 		chat.BlockCommand:     (*commandRun).block,
 		chat.UnblockCommand:   (*commandRun).block,
 		chat.HelpCommand:      (*commandRun).help,
+		chat.PersonCommand:    (*commandRun).person,
 		chat.MemoryCommand:    (*commandRun).plugin,
 		chat.ForgetCommand:    (*commandRun).plugin,
 		chat.RemindersCommand: (*commandRun).plugin,
@@ -183,6 +185,20 @@ func (cr *commandRun) link(ctx context.Context) (said string, err error) {
 	if err == nil && ask != nil {
 		_, err = cr.asking.ask(ctx, *ask)
 	}
+	return said, err
+}
+
+// person executes /person. It fails with the error of the store.
+func (cr *commandRun) person(ctx context.Context) (said string, err error) {
+	m, err := cr.journal.input(ctx)
+	if err != nil {
+		return "", err
+	}
+	_, argument, _ := chat.ParseCommand(m.Text)
+	err = cr.journal.persist(ctx, func() error {
+		said, err = cr.Handovers.Command(ctx, m, argument)
+		return err
+	})
 	return said, err
 }
 

@@ -26,10 +26,10 @@ func TestOfferDependsOnRoomAndUser(t *testing.T) {
 			who  chat.EntityID
 			want []string
 		}{
-			{ada, "ada", append(rooms, "SEND_MESSAGE", "CREATE_POST", "CHOOSE_OPTION", "UPDATE_ENTITY", "REMEMBER_FACT", "FORGET_FACT", "UPDATE_SETTINGS")},
-			{tea, "ada", append(append([]string{"IGNORE", "STOP"}, rooms...), "SEND_MESSAGE", "CREATE_POST", "CHOOSE_OPTION", "UPDATE_ENTITY", "REMEMBER_FACT", "FORGET_FACT", "UPDATE_SETTINGS")},
-			{tea, "bob", append(append([]string{"IGNORE", "STOP"}, rooms...), "SEND_MESSAGE", "CHOOSE_OPTION", "UPDATE_ENTITY", "REMEMBER_FACT", "FORGET_FACT")},
-			{tea, "guest", append(append([]string{"IGNORE", "STOP"}, rooms...), "CHOOSE_OPTION", "REMEMBER_FACT", "FORGET_FACT")},
+			{ada, "ada", append(rooms, "SEND_MESSAGE", "CREATE_POST", "CHOOSE_OPTION", "ASK_FORM", "UPDATE_ENTITY", "REMEMBER_FACT", "FORGET_FACT", "UPDATE_SETTINGS")},
+			{tea, "ada", append(append([]string{"IGNORE", "STOP"}, rooms...), "SEND_MESSAGE", "CREATE_POST", "CHOOSE_OPTION", "ASK_FORM", "UPDATE_ENTITY", "REMEMBER_FACT", "FORGET_FACT", "UPDATE_SETTINGS")},
+			{tea, "bob", append(append([]string{"IGNORE", "STOP"}, rooms...), "SEND_MESSAGE", "CHOOSE_OPTION", "ASK_FORM", "UPDATE_ENTITY", "REMEMBER_FACT", "FORGET_FACT")},
+			{tea, "guest", append(append([]string{"IGNORE", "STOP"}, rooms...), "CHOOSE_OPTION", "ASK_FORM", "REMEMBER_FACT", "FORGET_FACT")},
 		} {
 			want := append(c.want, "ASK_PROVIDERS") // for what files say
 			if diff := cmp.Diff(want, w.tools(c.in, c.who)); diff != "" {
@@ -40,7 +40,7 @@ func TestOfferDependsOnRoomAndUser(t *testing.T) {
 	for _, a := range New(Deps{}).Actions { // an unknown user of a web chat
 		s := a.Spec()
 		err := actiontest.Make(t, a, actiontest.Call{Scene: action.TurnContext{Private: true}}).Err
-		everyones := slices.Contains([]string{"CHOOSE_OPTION", "REMEMBER_FACT", "FORGET_FACT"}, s.Name)
+		everyones := slices.Contains([]string{"CHOOSE_OPTION", "ASK_FORM", "REMEMBER_FACT", "FORGET_FACT"}, s.Name)
 		if !s.Unlisted && !everyones && !errors.Is(err, actiontest.ErrNotOffered) {
 			t.Errorf("a guest in private is offered %s", s.Name)
 		}

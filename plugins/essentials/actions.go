@@ -7,6 +7,7 @@ import (
 
 	"parley/core/action"
 	"parley/core/chat"
+	"parley/core/consent"
 )
 
 // actions returns the actions in the order of the prompt. The order is fixed for the provider's prompt
@@ -23,6 +24,9 @@ func actions(d Deps) (all []action.Action) {
 	}
 	for _, a := range named {
 		all = append(all, a)
+		if a.spec.Name == "CHOOSE_OPTION" {
+			all = append(all, consent.FormAction{})
+		}
 	}
 	return all
 }

@@ -194,11 +194,13 @@ func (c *client) connect(ctx context.Context) (session *sdk.ClientSession, end f
 	return session, end, nil
 }
 
-// sdk returns a client that offers servers no more than questions with options. It never samples: servers can't use the
+// sdk returns a client that offers servers forms and addresses for their questions to users. It never samples: servers can't use the
 // model, which would spend the owner's money on their prompts.
 func (c *client) sdk() *sdk.Client {
 	return sdk.NewClient(&sdk.Implementation{Name: "parley", Version: version.Release}, &sdk.ClientOptions{
-		Capabilities:                &sdk.ClientCapabilities{},
+		Capabilities: &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{
+			Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{},
+		}},
 		ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { c.signal(c.changed) },
 		ResourceListChangedHandler:  func(context.Context, *sdk.ResourceListChangedRequest) { c.signal(c.changed) },
 		PromptListChangedHandler:    func(context.Context, *sdk.PromptListChangedRequest) { c.signal(c.changed) },

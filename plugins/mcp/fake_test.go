@@ -117,7 +117,16 @@ func fakeServer(kind string) {
 		if p.Text == "secret" {
 			schema = map[string]any{"type": "object", "properties": map[string]any{"password": map[string]any{"type": "string"}}}
 		}
+		if p.Text == "several" {
+			schema = map[string]any{"type": "object", "required": []string{"guests", "day"}, "properties": map[string]any{
+				"guests": map[string]any{"type": "integer", "minimum": 1, "maximum": 8}, "day": map[string]any{"type": "string", "format": "date"},
+				"extras": map[string]any{"type": "array", "items": map[string]any{"type": "string", "enum": []string{"cake", "milk"}}}, "again": map[string]any{"type": "boolean"},
+			}}
+		}
 		question := &sdk.ElicitParams{Message: "Which size?", RequestedSchema: schema}
+		if p.Text == "address" {
+			question = &sdk.ElicitParams{Mode: "url", Message: "Log in first.", URL: "https://shop.example/login?x=1", ElicitationID: "e1"}
+		}
 		res, ok := r.Params.InputResponses["size"].(*sdk.ElicitResult)
 		if !ok {
 			return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"size": question}}, nil

@@ -3,14 +3,12 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"parley/core/action"
-	"parley/core/chat"
 	"parley/core/text"
 )
 
@@ -64,68 +62,6 @@ func (c *client) only() *action.Call {
 		return call
 	}
 	return nil
-}
-
-// elicit asks the user of the only call in progress, if the question has options. Typed answers are
-// declined: they could be secrets, and a server could pretend to be the agent.
-func (c *client) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
-	decline := &sdk.ElicitResult{Action: "decline"}
-	call := c.only()
-	field, options, values, ok := choices(r.Params)
-	if call == nil || !ok {
-		return decline, nil
-	}
-	question := fmt.Sprintf("**%s** asks: %s", text.Label(c.cfg.Name), text.Quote(c.serverText(r.Params.Message, 500)))
-	q, err := call.Choose(ctx, question, chat.Question{Options: append(options, "Decline")})
-	switch {
-	case errors.Is(err, chat.ErrUnanswered), errors.Is(err, chat.ErrUnseen):
-		return &sdk.ElicitResult{Action: "cancel"}, nil
-	case err != nil:
-		return nil, err
-	case q.Choice >= len(options):
-		return decline, nil
-	case field == "":
-		return &sdk.ElicitResult{Action: "accept", Content: map[string]any{}}, nil
-	}
-	return &sdk.ElicitResult{Action: "accept", Content: map[string]any{field: values[q.Choice]}}, nil
-}
-
-const mostChoices = 9 // and one to decline
-
-// choices returns the options of a question: those of its only field, or to accept it if it has none. ok is false for
-// any other form.
-func choices(p *sdk.ElicitParams) (field string, options []string, values []any, ok bool) {
-	if p.Mode != "" && p.Mode != "form" {
-		return "", nil, nil, false
-	}
-	raw, err := json.Marshal(p.RequestedSchema)
-	var schema struct {
-		Properties map[string]struct {
-			Type  string
-			Enum  []string
-			OneOf []struct{ Const, Title string }
-		}
-	}
-	if err != nil || json.Unmarshal(raw, &schema) != nil || len(schema.Properties) > 1 {
-		return "", nil, nil, false
-	}
-	if len(schema.Properties) == 0 {
-		return "", []string{"Accept"}, nil, true
-	}
-	// There is exactly one property.
-	for name, of := range schema.Properties {
-		field = name
-		if of.Type == "boolean" {
-			return field, []string{"Yes", "No"}, []any{true, false}, true
-		}
-		for _, e := range of.Enum {
-			options, values = append(options, text.Label(e)), append(values, any(e))
-		}
-		for _, e := range of.OneOf {
-			options, values = append(options, text.Label(e.Title)), append(values, any(e.Const))
-		}
-	}
-	return field, options, values, len(options) > 0 && len(options) <= mostChoices
 }
 
 // readResource is READ_MCP_RESOURCE.

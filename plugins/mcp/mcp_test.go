@@ -20,6 +20,7 @@ import (
 
 	"parley/core/action"
 	"parley/core/action/actiontest"
+	"parley/core/chat"
 	"parley/internal/require"
 	"parley/internal/schema"
 	"parley/sim"
@@ -154,12 +155,28 @@ func TestElicitation(t *testing.T) {
 	scene := action.TurnContext{}
 	scene.Message.Author = "ada"
 	r := actiontest.Make(t, ask, actiontest.Call{Scene: scene, Chosen: []int{1}})
-	if r.Text != "acceptmap[size:large]" || len(r.Asked) != 1 || !slices.Equal(r.Asked[0].Options, []string{"small", "large", "Decline"}) {
+	if r.Text != "acceptmap[size:large]" || len(r.Asked) != 1 || !slices.Equal(r.Asked[0].Options, []string{"small", "large", "I'd rather not"}) {
 		t.Errorf("%q, %v, asked %+v", r.Text, r.Err, r.Asked)
 	}
 	r = actiontest.Make(t, ask, actiontest.Call{Scene: scene, Parameters: `{"text":"secret"}`, Chosen: []int{0}})
 	if r.Text != "declinemap[]" || len(r.Asked) != 0 {
 		t.Errorf(`text is asked for: %q, %+v; want "declinemap[]" and none`, r.Text, r.Asked)
+	}
+	r = actiontest.Make(t, ask, actiontest.Call{Scene: scene, Parameters: `{"text":"several"}`, Words: []string{"next week", "24.12.2026\n9", "3", "Yes\n-"}})
+	if want := "acceptmap[again:true day:2026-12-24 guests:3]"; r.Text != want || len(r.Asked) != 4 || len(r.Asked[0].Fields) != 4 {
+		t.Errorf("a form: %q, %v, asked %+v; want %q after 4 questions", r.Text, r.Err, r.Asked, want)
+	}
+	if len(r.Shown) == 0 || !strings.Contains(strings.Join(r.Shown, "|"), "⚠️ guests: it must be between 1 and 8.") {
+		t.Errorf("shown %q; want the reason why 9 does not fit", r.Shown)
+	}
+	r = actiontest.Make(t, ask, actiontest.Call{Scene: scene, Parameters: `{"text":"address"}`, Chosen: []int{0}})
+	if r.Text != "declinemap[]" || len(r.Asked) != 0 {
+		t.Errorf("an address where others read: %q, asked %+v; want it declined", r.Text, r.Asked)
+	}
+	scene.Room.Kind = chat.Direct
+	r = actiontest.Make(t, ask, actiontest.Call{Scene: scene, Parameters: `{"text":"address"}`, Chosen: []int{0}})
+	if r.Text != "acceptmap[]" || !strings.Contains(strings.Join(r.Shown, "|"), "<https://shop.example/login?x=1>") {
+		t.Errorf("an address: %q, %v, shown %q; want it shown and accepted", r.Text, r.Err, r.Shown)
 	}
 }
 

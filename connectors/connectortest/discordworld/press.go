@@ -38,9 +38,13 @@ func (w *Platform) PressLabel(from connectortest.User, in connectortest.Room, la
 	return ""
 }
 
-// Write has a user write a text into the modal that was opened last, by a press of a message or by a menu.
-func (w *Platform) Write(from connectortest.User, in connectortest.Room, message, text string) {
+// Write has a user write a text into the modal that was opened last, by a press of a message or by a menu; with more texts, one for each label.
+func (w *Platform) Write(from connectortest.User, in connectortest.Room, message, text string, more ...string) {
 	m := w.Fake.Opened()
+	if len(more) > 0 {
+		w.Fake.SubmitForm(string(in), message, w.users[from], m, append([]string{text}, more...)...)
+		return
+	}
 	w.Fake.SubmitModal(string(in), message, w.users[from], m.ID, m.Labels[0].Input.ID, text)
 }
 

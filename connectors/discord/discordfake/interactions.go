@@ -115,7 +115,8 @@ type Modal struct {
 		Label       string `json:"label"`
 		Description string `json:"description"`
 		Input       struct {
-			ID string `json:"custom_id"`
+			Type int    `json:"type"`
+			ID   string `json:"custom_id"`
 		} `json:"component"`
 	} `json:"components"`
 }
@@ -145,6 +146,23 @@ func (s *Server) SubmitModal(channelID, messageID, userID, customID, input, text
 	return s.interact(i, object{
 		"custom_id": customID, "components": []object{{"type": 18, "id": 1, "component": object{"type": 4, "id": 2, "custom_id": input, "value": text}}},
 	})
+}
+
+// SubmitForm has a user submit the modal m, which a press of a message opened, with a value for each label.
+func (s *Server) SubmitForm(channelID, messageID, userID string, m Modal, values ...string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []object
+	for i, l := range m.Labels {
+		in := object{"type": l.Input.Type, "id": 2*i + 2, "custom_id": l.Input.ID, "value": values[i]}
+		if l.Input.Type == 3 {
+			delete(in, "value")
+			in["values"] = []string{values[i]}
+		}
+		all = append(all, object{"type": 18, "id": 2*i + 1, "component": in})
+	}
+	i := &interaction{kind: modalInteraction, user: s.mustUser(userID), channel: s.mustChannel(channelID), pressed: s.mustMessage(messageID)}
+	return s.interact(i, object{"custom_id": m.ID, "components": all})
 }
 
 // Unknown dispatches an interaction of a type that no one knows yet.

@@ -21,9 +21,10 @@ type Call struct {
 	Parameters string // a JSON object; default {}
 	Scene      action.TurnContext
 	Earlier    []action.Acted
-	Unsayable  error // the error when the action sends a notice
-	Chosen     []int // the options that are chosen, question by question; later questions stay unanswered
-	Unaskable  error // the error when the action asks a question, or for consent
+	Unsayable  error    // the error when the action sends a notice
+	Chosen     []int    // the options that are chosen, question by question; later questions stay unanswered
+	Words      []string // instead of options: the words of the answers, question by question
+	Unaskable  error    // the error when the action asks a question, or for consent
 	// Waited is for an action that asks for consent (package consent): the run has waited for it before this call, and Consent is the option
 	// that was chosen, or "" if the time was over.
 	Waited  bool
@@ -93,6 +94,9 @@ func Make(t testing.TB, a action.Action, c Call) (m Made) {
 			answered := make(chan chat.Question, 1)
 			if n < len(c.Chosen) {
 				q.Choice, q.By = c.Chosen[n], q.For[0]
+				answered <- q
+			} else if n < len(c.Words) {
+				q.Choice, q.By, q.Options = len(q.Options), q.For[0], append(q.Options, c.Words[n])
 				answered <- q
 			}
 			close(answered)

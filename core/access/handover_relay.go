@@ -1,0 +1,200 @@
+package access
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"parley/core/chat"
+	"parley/core/text"
+	"parley/internal/lang"
+)
+
+// Talks reports whether a user and a person talk in room. It fails with the error of the store.
+func (hs *Handovers) Talks(ctx context.Context, room chat.RoomID) (bool, error) {
+	_, h, err := hs.find(ctx, room)
+	return h.Person != "", err
+}
+
+// Relay passes a message of a conversation that a person has taken over to the other side, and reports whether the agent stays silent about it. It
+// comes before the message is stored: if the process dies in between, the message is delivered again, and its notice is not repeated. It fails with
+// the error of the store.
+func (hs *Handovers) Relay(ctx context.Context, m chat.Message) (silent bool, err error) {
+	if !m.Place.Kind.Private() || m.Bot {
+		return false, nil
+	}
+	room, h, err := hs.find(ctx, m.Room)
+	if err != nil || h.Person == "" {
+		return false, err
+	}
+	if may, err := hs.stillThere(ctx, room, h); err != nil || !may {
+		return false, err
+	}
+	switch {
+	case m.Remark:
+		return true, nil
+	case m.Room == room:
+		err = hs.pass(ctx, h.Desk, h, m.Memory, h.Name)
+		if isGone(err) {
+			return false, hs.release(ctx, room, h)
+		}
+		if err == nil && h.Waits.IsZero() {
+			_, err = hs.update(ctx, room, h, func(h *Handover) { h.Waits, h.Late = time.Now().UTC(), false })
+		}
+		return true, err
+	case strings.HasPrefix(m.Text, noteMark):
+		return true, nil
+	}
+	err = hs.pass(ctx, room, h, m.Memory, h.As)
+	if isGone(err) {
+		return true, hs.vanished(ctx, room, h)
+	}
+	if err == nil && (!h.Waits.IsZero() || h.Late) {
+		_, err = hs.update(ctx, room, h, func(h *Handover) { h.Waits, h.Late = time.Time{}, false })
+	}
+	return true, err
+}
+
+// pass sends m to the other side, under the name of its author.
+func (hs *Handovers) pass(ctx context.Context, to chat.RoomID, h Handover, m chat.Memory, name string) error {
+	n := chat.Notice{To: chat.Address{Room: to}, Key: h.key(string(m.ID)), Text: under(name, m)}
+	if len(m.Files) > 0 && hs.Copy != nil {
+		n.Files = hs.Copy(ctx, m, chat.Memory{ID: chat.NoticeID(to, n.Key), Room: to, Author: hs.Agent})
+	}
+	return hs.Tell(ctx, n)
+}
+
+// under returns the text of m under a name, with the names of its files.
+func under(name string, m chat.Memory) string {
+	line := "**" + text.Unmarked(name) + "**: " + m.Text
+	for _, f := range m.Files {
+		if !f.Link && f.Name != "" {
+			line += "\n📎 " + text.Unmarked(text.Label(f.Name))
+		}
+	}
+	return strings.TrimSpace(line)
+}
+
+// Edited passes an edit to the other side: it changes the message there, or follows as a new one if others have come since. It fails with the
+// error of the store.
+func (hs *Handovers) Edited(ctx context.Context, m chat.Memory) error {
+	return hs.revise(ctx, m.Room, m.ID, func(name string) string { return under(name, m) })
+}
+
+// Deleted passes a deletion to the other side: the text there is replaced by a line. It fails with the error of the store.
+func (hs *Handovers) Deleted(ctx context.Context, room chat.RoomID, id chat.MemoryID) error {
+	return hs.revise(ctx, room, id, func(name string) string {
+		return "**" + text.Unmarked(name) + "**: " + lang.Say(ctx, "person.deleted")
+	})
+}
+
+func (hs *Handovers) revise(ctx context.Context, room chat.RoomID, id chat.MemoryID, now func(name string) string) error {
+	asked, h, err := hs.find(ctx, room)
+	if err != nil || h.Person == "" {
+		return err
+	}
+	to, name := h.Desk, h.Name
+	if room != asked {
+		to, name = asked, h.As
+	}
+	line := now(name)
+	below, err := hs.Amend(ctx, to, h.key(string(id)), func(was string) (string, bool) { return line, was != line })
+	if err == nil && below {
+		err = hs.Tell(ctx, chat.Notice{To: chat.Address{Room: to}, Key: h.key(string(id) + "/" + line), Text: "✏️ " + line})
+	}
+	if isGone(err) {
+		return nil
+	}
+	return err
+}
+
+// stillThere reports whether the person of h may still answer. Otherwise the conversation waits for another one. It fails with the error of the store.
+func (hs *Handovers) stillThere(ctx context.Context, room chat.RoomID, h Handover) (bool, error) {
+	may, err := hs.IsStaff(ctx, h.Person, chat.Address{})
+	if err != nil {
+		return false, err
+	}
+	blocked, err := hs.Blocked(ctx, h.Person, nil)
+	if err != nil {
+		return false, err
+	}
+	if may && !blocked {
+		return true, nil
+	}
+	return false, hs.release(ctx, room, h)
+}
+
+// release asks for another person, because that of h can't answer any more. It fails with the error of the store.
+func (hs *Handovers) release(ctx context.Context, room chat.RoomID, h Handover) error {
+	if err := hs.tellUser(ctx, room, h, "left", "person.left", "person", text.Unmarked(h.As)); err != nil {
+		return err
+	}
+	next, err := hs.update(ctx, room, h, func(was *Handover) {
+		*was = Handover{ID: h.ID + "+", Asker: h.Asker, Name: h.Name, Why: h.Why, Since: time.Now().UTC()}
+	})
+	if err != nil || next.Person != "" {
+		return err
+	}
+	return hs.sendCards(ctx, room, next)
+}
+
+// vanished ends a conversation whose user has deleted it. It fails with the error of the store.
+func (hs *Handovers) vanished(ctx context.Context, room chat.RoomID, h Handover) error {
+	if h.Person != "" {
+		if err := hs.tell(ctx, h.Person, h.Desk, h.key("gone"), "person.gone", "user", text.Unmarked(h.Name)); err != nil {
+			return err
+		}
+	}
+	return hs.end(ctx, room, h)
+}
+
+// Cleared ends the talk in a room whose user deletes the conversation. It fails with the error of the store.
+func (hs *Handovers) Cleared(ctx context.Context, room chat.RoomID) error {
+	asked, h, err := hs.find(ctx, room)
+	if err != nil || asked != room {
+		return err
+	}
+	return hs.vanished(ctx, room, h)
+}
+
+// Check looks after all conversations, once: it sends cards that a crash has prevented, reminds persons who are silent, tells their users, and ends
+// conversations of persons and users who are gone. Several processes can call it. It fails with the errors of the store, after trying all.
+func (hs *Handovers) Check(ctx context.Context) error {
+	all, err := hs.all(ctx)
+	for id, h := range all {
+		err = errors.Join(err, hs.check(ctx, chat.RoomID(id), h))
+	}
+	return err
+}
+
+func (hs *Handovers) check(ctx context.Context, room chat.RoomID, h Handover) error {
+	if r, err := hs.Store.Room(ctx, room); errors.Is(err, chat.ErrNotFound) || err == nil && r.Gone {
+		return hs.vanished(ctx, room, h)
+	} else if err != nil {
+		return err
+	}
+	waits := h.Waits
+	if h.Person == "" {
+		if !h.Told {
+			return hs.sendCards(ctx, room, h)
+		}
+		waits = h.Since
+	} else if may, err := hs.stillThere(ctx, room, h); err != nil || !may {
+		return err
+	}
+	if waits.IsZero() || h.Late || time.Since(waits) < silence {
+		return nil
+	}
+	what := "late/" + waits.UTC().Format(time.RFC3339)
+	var err error
+	if h.Person == "" {
+		err = hs.tellUser(ctx, room, h, what, "person.untaken")
+	} else if err = hs.tell(ctx, h.Person, h.Desk, h.key(what), "person.remind", "user", text.Unmarked(h.Name)); err == nil {
+		err = hs.tellUser(ctx, room, h, what, "person.late", "person", text.Unmarked(h.As))
+	}
+	if err == nil {
+		_, err = hs.update(ctx, room, h, func(h *Handover) { h.Late = true })
+	}
+	return err
+}

@@ -1,0 +1,226 @@
+package answer
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"parley/internal/lang"
+)
+
+// A Field is one question of a form.
+type Field struct {
+	Name     string    `json:"name"` // identifies it in its form
+	Title    string    `json:"title"`
+	Kind     FieldKind `json:"kind"`
+	Options  []string  `json:"options,omitempty"` // of Choice and Choices
+	Optional bool      `json:"optional,omitempty"`
+	Min      *float64  `json:"min,omitempty"`     // the least number, length in characters, or number of choices
+	Max      *float64  `json:"max,omitempty"`     // likewise the greatest
+	Pattern  string    `json:"pattern,omitempty"` // of a text, a regular expression that it must match
+	Value    string    `json:"value,omitempty"`   // the checked answer; several choices are separated by commas
+	Done     bool      `json:"done,omitempty"`    // it was answered, or left out if it is optional
+}
+
+// FieldKind is the kind of a field.
+type FieldKind string
+
+// The kinds of fields.
+const (
+	TextField    FieldKind = "text"
+	NumberField  FieldKind = "number"
+	IntegerField FieldKind = "integer"
+	DateField    FieldKind = "date" // as 2006-01-02
+	ChoiceField  FieldKind = "choice"
+	ChoicesField FieldKind = "choices" // several options
+)
+
+const (
+	maxFields  = 20
+	maxTitle   = 200  // characters of a title
+	maxPattern = 500  // bytes
+	maxValue   = 4000 // characters
+	maxOptions = 25   // of a field
+	maxOption  = 80   // characters
+)
+
+// CheckFields fails if a form can't be asked: it has no fields or too many, or one of them is invalid.
+func CheckFields(all []Field) error {
+	if len(all) == 0 || len(all) > maxFields {
+		return fmt.Errorf("a form with %d fields; it can have 1 to %d", len(all), maxFields)
+	}
+	names := map[string]bool{}
+	for _, f := range all {
+		_, err := regexp.Compile(f.Pattern)
+		chooses := f.Kind == ChoiceField || f.Kind == ChoicesField
+		switch {
+		case f.Name == "" || names[f.Name]:
+			return errors.New("each field of a form needs a name of its own")
+		case strings.TrimSpace(f.Title) == "" || utf8.RuneCountInString(f.Title) > maxTitle:
+			return fmt.Errorf("the field %q needs a title of up to %d characters", f.Name, maxTitle)
+		case !chooses && !slices.Contains([]FieldKind{TextField, NumberField, IntegerField, DateField}, f.Kind):
+			return fmt.Errorf("the field %q has the unknown kind %q", f.Name, f.Kind)
+		case chooses && (len(f.Options) == 0 || len(f.Options) > maxOptions):
+			return fmt.Errorf("the field %q needs 1 to %d options", f.Name, maxOptions)
+		case err != nil || len(f.Pattern) > maxPattern:
+			return fmt.Errorf("the pattern of the field %q is invalid or too long", f.Name)
+		}
+		for _, o := range f.Options {
+			if strings.TrimSpace(o) == "" || utf8.RuneCountInString(o) > maxOption || strings.ContainsAny(o, ",\n\u2028") {
+				return fmt.Errorf("an option of the field %q is empty, too long, or has a comma", f.Name)
+			}
+		}
+		names[f.Name] = true
+	}
+	return nil
+}
+
+// NextField returns the index of the first field that is not answered, or -1.
+func NextField(all []Field) int {
+	return slices.IndexFunc(all, func(f Field) bool { return !f.Done })
+}
+
+// JoinValues returns the answers to several fields as one text: a line for each, in their order.
+func JoinValues(values ...string) string {
+	lines := make([]string, len(values))
+	for i, v := range values {
+		lines[i] = strings.ReplaceAll(strings.ReplaceAll(v, "\r\n", "\n"), "\n", "\u2028")
+	}
+	if all := strings.Join(lines, "\n"); all != "" {
+		return all
+	}
+	return leftOut
+}
+
+// leftOut is the value of an optional field that a user leaves out.
+const leftOut = "-"
+
+// Fill returns the fields with the values of a text of [JoinValues] for those that are not answered, the first first. There
+// can be fewer values than fields. At the first value that does not fit, it returns the reason for the user, in the language v, and the
+// fields up to there.
+func Fill(v lang.Voice, all []Field, values string) (filled []Field, problem string) {
+	filled = slices.Clone(all)
+	for line := range strings.SplitSeq(values, "\n") {
+		i := NextField(filled)
+		if i < 0 {
+			break
+		}
+		f := &filled[i]
+		value, problem := f.check(v, strings.TrimSpace(strings.ReplaceAll(line, "\u2028", "\n")))
+		if problem != "" {
+			return filled, f.Title + ": " + problem
+		}
+		f.Value, f.Done = value, true
+	}
+	return filled, ""
+}
+
+// check returns the value in its stored form, or the reason for the user why it does not fit.
+func (f Field) check(v lang.Voice, value string) (stored, problem string) {
+	if value == "" || value == leftOut && f.Optional {
+		if f.Optional {
+			return "", ""
+		}
+		return "", v.Say("form.required")
+	}
+	switch f.Kind {
+	case ChoiceField, ChoicesField:
+		return f.checkOptions(v, value)
+	case NumberField, IntegerField:
+		return f.checkNumber(v, value)
+	case DateField:
+		for _, layout := range []string{time.DateOnly, "2.1.2006"} {
+			if t, err := time.Parse(layout, value); err == nil {
+				return t.Format(time.DateOnly), ""
+			}
+		}
+		return "", v.Say("form.date", "example", "2026-12-31")
+	}
+	n := utf8.RuneCountInString(value)
+	if least, most := f.bounds(0, maxValue); float64(n) < least || float64(n) > most {
+		return "", v.Say("form.length", "least", number(least), "most", number(most))
+	}
+	if whole, err := regexp.Compile(f.Pattern); err != nil || !whole.MatchString(value) {
+		return "", v.Say("form.pattern")
+	}
+	return value, ""
+}
+
+func (f Field) checkNumber(v lang.Voice, value string) (stored, problem string) {
+	n, err := strconv.ParseFloat(strings.Replace(value, ",", ".", 1), 64)
+	least, most := f.bounds(-1e15, 1e15)
+	switch {
+	case err != nil || n != n || f.Kind == IntegerField && n != float64(int64(n)):
+		return "", v.Say("form.number")
+	case n < least || n > most:
+		return "", v.Say("form.range", "least", number(least), "most", number(most))
+	}
+	return number(n), ""
+}
+
+func (f Field) checkOptions(v lang.Voice, value string) (stored, problem string) {
+	parts := []string{value}
+	if f.Kind == ChoicesField {
+		parts = strings.Split(value, ",")
+	}
+	var chosen []string
+	for _, part := range parts {
+		i, ok := Choices{Options: f.Options}.Named(part)
+		if !ok {
+			return "", v.Say("form.option", "options", strings.Join(f.Options, ", "))
+		}
+		if !slices.Contains(chosen, f.Options[i]) {
+			chosen = append(chosen, f.Options[i])
+		}
+	}
+	if least, most := f.bounds(0, maxOptions); f.Kind == ChoicesField && (float64(len(chosen)) < least || float64(len(chosen)) > most) {
+		return "", v.Say("form.range", "least", number(least), "most", number(most))
+	}
+	return strings.Join(chosen, ", "), ""
+}
+
+// bounds returns Min and Max, or the given ones in their place.
+func (f Field) bounds(least, most float64) (lowest, highest float64) {
+	if f.Min != nil {
+		least = *f.Min
+	}
+	if f.Max != nil {
+		most = *f.Max
+	}
+	return least, most
+}
+
+func number(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+
+// Prompt returns the line that asks for the field where it is asked alone.
+func (f Field) Prompt(v lang.Voice) string {
+	line := "**" + f.Title + "**"
+	switch f.Kind {
+	case ChoicesField:
+		line += "\n" + Choices{Options: f.Options}.Numbered() + "\n" + v.Say("form.several")
+	case ChoiceField:
+		line += "\n" + Choices{Options: f.Options}.Numbered()
+	case DateField:
+		line += " (2026-12-31)"
+	}
+	if f.Optional {
+		line += "\n" + v.Say("form.optional")
+	}
+	return line
+}
+
+// Filled lists the answered fields, one a line. Fields that were left out are missing.
+func Filled(all []Field) string {
+	var lines []string
+	for _, f := range all {
+		if f.Done && f.Value != "" {
+			lines = append(lines, f.Title+": "+strings.ReplaceAll(f.Value, "\n", " "))
+		}
+	}
+	return strings.Join(lines, "\n")
+}

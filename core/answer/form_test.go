@@ -1,0 +1,44 @@
+package answer_test
+
+import (
+	"testing"
+
+	"parley/core/answer"
+	"parley/internal/lang"
+)
+
+func TestFill(t *testing.T) {
+	number := func(n float64) *float64 { return &n }
+	for name, c := range map[string]struct {
+		field   answer.Field
+		in      string
+		want    string
+		refused bool
+	}{
+		"a text":                      {answer.Field{Kind: answer.TextField}, " tea ", "tea", false},
+		"a text of several lines":     {answer.Field{Kind: answer.TextField}, answer.JoinValues("one\ntwo"), "one\ntwo", false},
+		"no text":                     {answer.Field{Kind: answer.TextField}, "", "", true},
+		"an optional text, left out":  {answer.Field{Kind: answer.TextField, Optional: true}, answer.JoinValues(""), "", false},
+		"a short text":                {answer.Field{Kind: answer.TextField, Min: number(3)}, "ab", "", true},
+		"a long text":                 {answer.Field{Kind: answer.TextField, Max: number(3)}, "abcd", "", true},
+		"a text in another form":      {answer.Field{Kind: answer.TextField, Pattern: `^\d+$`}, "x1", "", true},
+		"a number":                    {answer.Field{Kind: answer.NumberField}, "1,50", "1.5", false},
+		"no number":                   {answer.Field{Kind: answer.NumberField}, "NaN", "", true},
+		"a number out of range":       {answer.Field{Kind: answer.NumberField, Max: number(3)}, "3.5", "", true},
+		"an integer with a fraction":  {answer.Field{Kind: answer.IntegerField}, "1.5", "", true},
+		"a huge integer":              {answer.Field{Kind: answer.IntegerField}, "1e300", "", true},
+		"a date":                      {answer.Field{Kind: answer.DateField}, "24.12.2026", "2026-12-24", false},
+		"a day that does not exist":   {answer.Field{Kind: answer.DateField}, "2026-02-30", "", true},
+		"an option":                   {answer.Field{Kind: answer.ChoiceField, Options: []string{"Small", "Large"}}, "large", "Large", false},
+		"an option by its number":     {answer.Field{Kind: answer.ChoiceField, Options: []string{"Small", "Large"}}, "2", "Large", false},
+		"no option":                   {answer.Field{Kind: answer.ChoiceField, Options: []string{"Small", "Large"}}, "3", "", true},
+		"several options, one twice":  {answer.Field{Kind: answer.ChoicesField, Options: []string{"A", "B", "C"}}, "3, a, 3", "C, A", false},
+		"too many options of several": {answer.Field{Kind: answer.ChoicesField, Options: []string{"A", "B", "C"}, Max: number(1)}, "1, 2", "", true},
+	} {
+		c.field.Name, c.field.Title = "f", "Field"
+		filled, problem := answer.Fill(lang.Voice{}, []answer.Field{c.field, {Name: "next", Title: "Next", Kind: answer.TextField}}, c.in)
+		if (problem != "") != c.refused || filled[0].Value != c.want || filled[0].Done == c.refused || filled[1].Done {
+			t.Errorf("%s: %+v, %q; want %q, refused %v", name, filled, problem, c.want, c.refused)
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package stories_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/connectors/connectortest"
+	"parley/connectors/connectortest/discordworld"
+	"parley/models/modelfake"
+)
+
+// tableForm is a call that asks for four details.
+func tableForm() modelfake.Script {
+	return modelfake.Script{modelfake.ToolCall("c", "ASK_FORM", `{"question":"Let me book a table.","fields":[`+
+		`{"name":"guests","title":"Guests","kind":"integer","min":1,"max":8},{"name":"day","title":"Day","kind":"date"},`+
+		`{"name":"room","title":"Where","kind":"choice","options":["Inside","Garden"]},{"name":"note","title":"Anything else","kind":"text","optional":true}]}`)}
+}
+
+// wantTable is the result that the model gets, as it is quoted in its request.
+const wantTable = `{\"day\":\"2026-12-24\",\"guests\":\"3\",\"note\":\"\",\"room\":\"Garden\"}`
+
+// A form is asked for one field after the other, by buttons and in writing. A wrong value is asked for again, and a crash between two fields loses nothing.
+func TestFieldsOneAfterTheOther(t *testing.T) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		w := c.Platform.(buttonPlatform)
+		c.model.Queue(tableForm(), modelfake.Script{modelfake.Text("Booked.")})
+		c.Say(connectortest.Ada, c.ada, "A table, please")
+		c.waitShown(c.ada, "Guests")
+		c.Say(connectortest.Ada, c.ada, "9")
+		c.waitShown(c.ada, "⚠️ Guests: it must be between 1 and 8.")
+		c.Say(connectortest.Ada, c.ada, "3")
+		c.waitShown(c.ada, "Day")
+		c.crash()
+		c.start()
+		c.Pass(10 * time.Second)
+		c.Say(connectortest.Ada, c.ada, "24.12.2026")
+		c.waitShown(c.ada, "Where")
+		c.Pass(10 * time.Second)
+		w.Press(connectortest.Ada, c.ada, 1)
+		c.waitShown(c.ada, "Anything else")
+		c.Say(connectortest.Ada, c.ada, "-")
+		c.waitShown(c.ada, "Booked.")
+		if got := c.modelRequest(1); !strings.Contains(got, wantTable) {
+			c.Errorf("the model reads %s; want %s", got, wantTable)
+		}
+		if got := w.Buttons(c.ada); len(got) > 0 {
+			c.Errorf("the buttons %q are left", got)
+		}
+	})
+}
+
+// On Discord a form is a modal. A wrong value is refused, and the form can be opened again; others can't open it.
+func TestFormIsAModal(t *testing.T) {
+	onDiscord(t, func(c *chatHarness, w *discordworld.Platform) {
+		c.model.Queue(tableForm(), modelfake.Script{modelfake.Text("Booked.")})
+		w.Mention(connectortest.Ada, c.group, "A table, please")
+		c.waitShown(c.group, "**Guests**")
+		w.PressLabel(connectortest.Eve, c.group, "Fill in")
+		c.Pass(2 * time.Second)
+		if got := w.Fake.Opened(); got.Title != "" {
+			t.Fatalf("a stranger opens %+v", got)
+		}
+		message := w.PressLabel(connectortest.Ada, c.group, "Fill in")
+		c.Pass(2 * time.Second)
+		form := w.Fake.Opened()
+		if len(form.Labels) != 4 || form.Labels[2].Label != "Where" {
+			t.Fatalf("the modal is %+v", form)
+		}
+		w.Write(connectortest.Ada, c.group, message, "9", "2026-12-24", "Garden", "")
+		c.Pass(5 * time.Second)
+		w.Write(connectortest.Ada, c.group, message, "3", "2026-12-24", "Garden", "")
+		c.waitShown(c.group, "Booked.")
+		if got := c.modelRequest(1); !strings.Contains(got, wantTable) {
+			c.Errorf("the model reads %s; want %s", got, wantTable)
+		}
+		refusals := 0
+		for _, a := range w.Fake.PressAnswers() {
+			if strings.Contains(a.Content, "must be between 1 and 8") {
+				refusals++
+			}
+		}
+		if refusals != 1 {
+			t.Errorf("%d answers say why 9 does not fit: %+v; want 1", refusals, w.Fake.PressAnswers())
+		}
+	})
+}
+
+// On the page all fields are in the stream, and their values in one request.
+func TestFormIsOnThePage(t *testing.T) {
+	withGateway(t, nil, func(s *harness) {
+		s.model.Queue(tableForm(), modelfake.Script{modelfake.Text("Booked.")})
+		id := s.newConversation()
+		stream := s.send(id, "k1", "A table, please")
+		for raw := ""; !strings.Contains(raw, `"fields":[`); {
+			f, err := stream.Next()
+			s.Must(err)
+			raw = f.Raw
+		}
+		open, err := s.Store.OpenQuestions(s.Context(), s.rooms()[0])
+		s.Must(err)
+		post := func(values ...string) (status int) {
+			body, _ := json.Marshal(map[string]any{"id": open[0].ID, "values": values})
+			resp, err := s.browser.HTTP.Post(s.browser.Base+"/api/conversations/"+id+"/choices/stream", "application/json", strings.NewReader(string(body)))
+			s.Must(err)
+			_ = resp.Body.Close()
+			return resp.StatusCode
+		}
+		if got := fmt.Sprint(post("9", "2026-12-24", "Garden", ""), post("3", "2026-12-24", "Garden", ""), post("4", "2026-12-24", "Garden", "")); got != "409 200 409" {
+			t.Errorf("the answers are %s; want 409 %d 409", got, http.StatusOK)
+		}
+		time.Sleep(time.Minute)
+		if got := s.model.Requests(); len(got) < 2 || !strings.Contains(string(got[1].Raw), wantTable) {
+			t.Errorf("the model was asked %d times; want %s in the second request", len(got), wantTable)
+		}
+	})
+}

@@ -1,0 +1,221 @@
+package stories_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/config"
+	"parley/connectors/connectortest"
+	"parley/sim"
+)
+
+// withDesk is a gateway that Ada owns and Bob may write to; Ada has written to it before.
+func withDesk(t *testing.T, play func(c *chatHarness, restart func())) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		c.shutdown()
+		c.cfg.People.Owners = []config.Account{config.Account(c.Account(connectortest.Ada))}
+		c.start()
+		c.Pass(10 * time.Second)
+		c.Say(connectortest.Ada, c.ada, "Hello")
+		c.Pass(10 * time.Second)
+		play(c, func() {
+			c.Helper()
+			c.WaitIdle()
+			c.crash()
+			c.start()
+			c.Pass(10 * time.Second)
+		})
+	})
+}
+
+// since returns the texts of the bot in a room, without the first n.
+func (c *chatHarness) since(in connectortest.Room, n int) []string {
+	c.WaitIdle()
+	return connectortest.BotTexts(c, in)[n:]
+}
+
+// A visitor of the page asks for a person, the owner takes over in a direct chat and hands back. The process dies in each state. Both sides read
+// the same lines, each once, in their order, and the agent is silent meanwhile; afterwards it has read them.
+func TestPersonTakesOver(t *testing.T) {
+	withDesk(t, func(c *chatHarness, restart func()) {
+		w := c.Platform.(buttonPlatform)
+		id := c.newConversation()
+		n := 0
+		say := func(text string) (answer string) {
+			n++
+			st, err := c.browser.Send(c.Context(), id, fmt.Sprint(n), text)
+			c.Must(err)
+			if st.Status != http.StatusOK {
+				c.Fatalf("%q is refused: %d %s", text, st.Status, st.Body)
+			}
+			if last := c.readAll(st); last.FullText != nil {
+				return *last.FullText
+			}
+			return ""
+		}
+		say("My order has not come.")
+		if got := say("/person about order 7"); !strings.Contains(got, "I've asked for a person") {
+			c.Errorf("/person answers %q", got)
+		}
+		c.waitShown(c.ada, "about order 7")
+		before := len(c.since(c.ada, 0))
+		if card := c.since(c.ada, 0)[before-1]; !strings.Contains(card, "My order has not come.") {
+			c.Errorf("the card is %q", card)
+		}
+		restart()
+		w.Press(connectortest.Ada, c.ada, 0)
+		c.waitShown(c.ada, "You're talking to")
+		restart()
+		asked := len(c.model.Requests())
+		for i := range 3 {
+			if got := say(fmt.Sprint("Question ", i)); got != "" {
+				c.Errorf("the agent answers %q", got)
+			}
+			c.waitShown(c.ada, fmt.Sprint("Question ", i))
+			c.Say(connectortest.Ada, c.ada, fmt.Sprint("Reply ", i))
+			c.Pass(5 * time.Second)
+			c.Say(connectortest.Ada, c.ada, fmt.Sprint("// note ", i))
+			c.Pass(5 * time.Second)
+			restart()
+		}
+		if got := len(c.model.Requests()); got != asked {
+			c.Errorf("the model was asked %d times meanwhile", got-asked)
+		}
+		w.Press(connectortest.Ada, c.ada, 0)
+		c.Pass(10 * time.Second)
+		if got := strings.Join(c.since(c.ada, before), "\n"); !strings.Contains(got, "handed the conversation with A visitor") {
+			c.Errorf("the owner reads %q", got)
+		}
+		restart()
+		if got := say("Thanks!"); got == "" {
+			c.Error("the agent does not answer again")
+		}
+		requests := c.model.Requests()
+		for i := range 3 {
+			if got := string(requests[len(requests)-1].Raw); !strings.Contains(got, fmt.Sprint("Reply ", i)) || !strings.Contains(got, fmt.Sprint("Question ", i)) || strings.Contains(got, "note") {
+				c.Errorf("the agent reads %s", got)
+			}
+		}
+		c.wantTalk(id, []string{"Question 0", "Reply 0", "Question 1", "Reply 1", "Question 2", "Reply 2"})
+	})
+}
+
+// wantTalk wants both sides of a talk between a visitor of the page and Ada to have read these lines, each once and in this order.
+func (c *chatHarness) wantTalk(id string, want []string) {
+	c.Helper()
+	clean := func(lines []string) (talk []string) {
+		for _, l := range lines {
+			if i := slices.IndexFunc(want, func(w string) bool { return strings.HasSuffix(strings.TrimSpace(l), w) }); i >= 0 {
+				talk = append(talk, want[i])
+			}
+		}
+		return talk
+	}
+	lines, err := c.browser.Reload(c.Context(), id)
+	c.Must(err)
+	var page, desk []string
+	for _, l := range lines {
+		if l.Role == "assistant" && !strings.Contains(l.Text, "Ada") {
+			continue // an answer of the agent, which can repeat what it has read
+		}
+		page = append(page, l.Text)
+	}
+	shown := c.Messages(c.ada)
+	for _, m := range shown {
+		desk = append(desk, m.Text)
+	}
+	if got := clean(page); !slices.Equal(got, want) {
+		c.Errorf("the visitor reads %q; want %q", got, want)
+	}
+	if got := clean(desk); !slices.Equal(got, want) {
+		c.Errorf("the owner reads %q; want %q", got, want)
+	}
+}
+
+// The first person wins, and the card of the other says so. A person who is silent is reminded, edits go both ways, a person talks to one user at a
+// time, and one who is blocked is replaced. A deleted conversation ends the talk.
+func TestPersonThroughFaults(t *testing.T) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		w := c.Platform.(buttonPlatform)
+		bob := c.Direct(connectortest.Bob)
+		c.shutdown()
+		c.cfg.People.Owners = []config.Account{config.Account(c.Account(connectortest.Ada))}
+		c.cfg.People.Staff = []config.Member{config.Member(c.Account(connectortest.Bob))}
+		c.start()
+		c.Pass(10 * time.Second)
+		c.Say(connectortest.Ada, c.ada, "Hello")
+		c.Say(connectortest.Bob, bob, "Hello")
+		c.Pass(10 * time.Second)
+		first, second := c.newConversation(), c.newConversation()
+		c.readAll(c.send(first, "1", "/person"))
+		c.Pass(10 * time.Second)
+		w.Press(connectortest.Bob, bob, 0)
+		c.Pass(10 * time.Second)
+		if got := c.since(c.ada, 0); !strings.Contains(got[len(got)-1], "Bob has taken over.") || len(w.Buttons(c.ada)) != 0 {
+			t.Errorf("the other reads %q, with the buttons %q", got, w.Buttons(c.ada))
+		}
+		c.readAll(c.send(second, "1", "/person"))
+		c.Pass(10 * time.Second)
+		w.Press(connectortest.Bob, bob, 0) // the newest card
+		c.Pass(10 * time.Second)
+		if got := strings.Join(c.since(bob, 0), "\n"); !strings.Contains(got, "Hand back first") {
+			t.Errorf("a second talk begins: %q", got)
+		}
+		c.Pass(11 * time.Minute)
+		if got := strings.Join(c.since(bob, 0), "\n"); strings.Count(got, "⏰") != 1 {
+			t.Errorf("the person is reminded %d times: %q; want once", strings.Count(got, "⏰"), got)
+		}
+		page := func(id string) (all string) {
+			lines, err := c.browser.Reload(c.Context(), id)
+			c.Must(err)
+			for _, l := range lines {
+				all += l.Text + "\n"
+			}
+			return all
+		}
+		if got := page(first); strings.Count(got, "Bob hasn't replied yet.") != 1 {
+			t.Errorf("the visitor reads %q", got)
+		}
+		c.Say(connectortest.Bob, bob, "Hello, what is it abuot?")
+		c.Pass(5 * time.Second)
+		for _, m := range c.Messages(bob) {
+			if strings.HasSuffix(m.Text, "abuot?") {
+				c.Edit(bob, m, "Hello, what is it about?")
+			}
+		}
+		c.Pass(5 * time.Second)
+		if got := page(first); strings.Count(got, "it about?") != 1 || strings.Contains(got, "abuot") {
+			t.Errorf("after an edit the visitor reads %q", got)
+		}
+		c.Say(connectortest.Ada, c.ada, "/block "+c.Account(connectortest.Bob))
+		c.Pass(2 * time.Minute)
+		if got := page(first); !strings.Contains(got, "Bob has left.") {
+			t.Errorf("after the person was blocked the visitor reads %q", got)
+		}
+		if got := *c.readAll(c.send(first, "2", "Anyone?")).FullText; got == "" {
+			t.Error("no one answers after the person was blocked")
+		}
+		w.Press(connectortest.Ada, c.ada, 0)
+		c.Pass(10 * time.Second)
+		req, err := http.NewRequestWithContext(c.Context(), http.MethodDelete, c.browser.Base+"/api/conversations/"+first, http.NoBody)
+		c.Must(err)
+		resp, err := c.browser.HTTP.Do(req)
+		c.Must(err)
+		c.Must(resp.Body.Close())
+		c.checks = append(c.checks, func(e *sim.Evidence) []string {
+			e.Seen, e.Accepted = nil, nil // they were deleted
+			return nil
+		})
+		c.Pass(2 * time.Minute)
+		c.Say(connectortest.Ada, c.ada, "Are you there?")
+		c.Pass(10 * time.Second)
+		got := c.since(c.ada, 0)
+		if all := strings.Join(got, "\n"); !strings.Contains(all, "was deleted.") || !strings.HasPrefix(got[len(got)-1], "You said") {
+			t.Errorf("after the deletion the person reads %q", got)
+		}
+	})
+}
