@@ -226,6 +226,7 @@ func playAPI(t *testing.T, p *tab) {
 	g.next(t).finish(completed, "Welcome.")
 	p.shows(".answer .text", "Welcome.")
 	p.is(`performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('.js')).length`, "3")
+	p.is(`performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname).filter((path) => /\.js(on)?$/.test(path)).map((path) => path.replace(/-.*/, '')).sort().join()`, "/chat,/markdown,/widget.js,/words.json")
 	p.is(`getComputedStyle(all('.question .text')[0]).color`, "rgb(20, 20, 28)") // on a light accent
 	p.shots("accent")
 	p.eval(`(parley.close(), '')`)

@@ -58,7 +58,7 @@ type tab struct {
 
 	mu       sync.Mutex
 	problems []string
-	offline  atomic.Bool // failed requests are expected
+	offline  atomic.Bool // failed requests are expected, as they are once the test is over and its gateway stops
 }
 
 func newTab(t *testing.T, browser context.Context) *tab {
@@ -77,7 +77,7 @@ func newTab(t *testing.T, browser context.Context) *tab {
 			}
 			if m.Type == chromedp.ConsoleError || m.Type == chromedp.ConsoleWarning || m.IsException() {
 				p.mu.Lock()
-				if !p.offline.Load() || m.Source != "network" && !strings.Contains(m.Text, "blocked by CORS policy") {
+				if over := t.Context().Err() != nil; !p.offline.Load() && !over || m.Source != "network" && !strings.Contains(m.Text, "blocked by CORS policy") {
 					p.problems = append(p.problems, m.Source+" "+m.String())
 				}
 				p.mu.Unlock()

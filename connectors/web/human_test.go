@@ -93,9 +93,9 @@ func TestVerify(t *testing.T) {
 			t.Errorf("the policy is %q", policy)
 		}
 		script := httptest.NewRecorder()
-		s.api.ServeHTTP(script, httptest.NewRequest(http.MethodGet, "https://shop.example/widget.js", http.NoBody))
+		s.api.ServeHTTP(script, httptest.NewRequest(http.MethodGet, "https://shop.example/words.json?en", http.NoBody))
 		if text := script.Body.String(); !strings.Contains(text, `"verify":"`+key+`"`) || strings.Contains(text, `"secret"`) {
-			t.Errorf("widget.js ends with %q", text[max(0, len(text)-200):])
+			t.Errorf("words.json ends with %q", text[max(0, len(text)-200):])
 		}
 	}
 }

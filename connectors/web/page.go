@@ -38,15 +38,6 @@ var types = map[string]string{
 // loginPath is the path of the owner's login page.
 const loginPath = "/login"
 
-// embedded is the configuration that widget.js gets. It contains no secrets: sites that embed the chat load it too.
-type embedded struct {
-	Agent       string   `json:"agent"`
-	Suggestions []string `json:"suggestions"`
-	Accept      string   `json:"accept"`
-	Look
-	Verify string `json:"verify,omitempty"` // the site key of [Verify]
-}
-
 // Look is how the chat looks where a script tag doesn't say otherwise. Empty values are the page's own.
 type Look struct {
 	Greeting string `json:"greeting,omitempty"`
@@ -56,7 +47,7 @@ type Look struct {
 	Accent   string `json:"accent,omitempty"`   // a color of CSS
 }
 
-// pages serves the chat page and its files. The page is rendered once.
+// pages serves the chat page and its files.
 func pages(o Options) http.Handler {
 	mux := http.NewServeMux()
 	add := func(name string, f asset) {
@@ -70,28 +61,33 @@ func pages(o Options) http.Handler {
 		}
 		f.immutable = strings.Contains(name, "-") // it has the hash of its content in its name
 		if name == "widget.js" {
-			f = f.with(embedded{o.Agent.Name, append([]string{}, o.Suggestions...), strings.Join(o.Accept, ","), o.Look, o.Verify.SiteKey})
+			f = f.with(map[string]string{"agent": o.Agent.Name, "position": o.Look.Position, "accent": o.Look.Accent})
 		}
 		add(name, f)
 	}
 	for _, name := range []string{"page.css", "login.css", "setup.css", "icon.svg"} {
 		add(name, asset{plain: must(widget.ReadFile("widget/" + name))})
 	}
-	var index bytes.Buffer
-	page := template.Must(template.ParseFS(widget, "widget/index.html"))
-	if err := page.Execute(&index, map[string]any{"Agent": o.Agent.Name, "Chat": chat, "Setup": o.Setup != nil}); err != nil {
-		panic(err) // tests execute the template
+	front := template.Must(template.ParseFS(widget, "widget/*.html"))
+	for path, name := range map[string]string{"/{$}": "index.html", loginPath: "login.html"} {
+		mux.HandleFunc("GET "+path, func(rw http.ResponseWriter, r *http.Request) {
+			var b bytes.Buffer
+			_ = must(name, front.ExecuteTemplate(&b, name, map[string]any{"Voice": lang.In(r.Header.Get("Accept-Language")), "Agent": o.Agent.Name, "Chat": chat, "Setup": o.Setup != nil}))
+			rw.Header().Set("Vary", "Accept-Language")
+			file(b.Bytes(), "text/html; charset=utf-8").ServeHTTP(rw, r)
+		})
 	}
-	mux.HandleFunc("GET /words.json", words)
-	mux.Handle("GET /{$}", file(index.Bytes(), "text/html; charset=utf-8"))
-	mux.Handle("GET "+loginPath, file(must(widget.ReadFile("widget/login.html")), "text/html; charset=utf-8"))
+	mux.HandleFunc("GET /words.json", o.words)
 	return mux
 }
 
-// words serves the texts of the page in the language of the query, by their English ones.
-func words(rw http.ResponseWriter, r *http.Request) {
+// words serves the texts of the open chat, by their English ones, in the language of the query, with the configuration that the
+// closed chat doesn't need.
+func (o Options) words(rw http.ResponseWriter, r *http.Request) {
 	voice := lang.In(r.URL.RawQuery)
-	body := must(json.Marshal(map[string]any{"locale": voice.Tag(), "strings": voice.Phrases("page.")}))
+	body := must(json.Marshal(map[string]any{
+		"locale": voice.Tag(), "strings": voice.Phrases("page."), "suggestions": append([]string{}, o.Suggestions...), "accept": strings.Join(o.Accept, ","), "verify": o.Verify.SiteKey, "look": o.Look,
+	}))
 	file(body, "application/json; charset=utf-8").ServeHTTP(rw, r)
 }
 
@@ -107,7 +103,7 @@ func bundle() map[string]asset {
 	return files
 }
 
-// must returns v: the files are embedded, and tests read all of them.
+// must returns v: the files are embedded, and tests read and execute all of them.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -122,15 +118,19 @@ type asset struct {
 	immutable             bool // another version has another name
 }
 
-// with returns the script of widget.js with its configuration, as an argument around it.
-func (a asset) with(c embedded) asset {
-	a.plain = slices.Concat([]byte("(PARLEY=>{"), a.plain, []byte("})("), must(json.Marshal(c)), []byte(")\n"))
+// with returns the script of widget.js with the configuration of the closed chat, as an argument around it. It contains no secrets:
+// sites that embed the chat load it too.
+func (a asset) with(c map[string]string) asset {
+	return compressed(slices.Concat([]byte("(PARLEY=>{"), a.plain, []byte("})("), must(json.Marshal(c)), []byte(")\n")), a.kind)
+}
+
+// compressed returns a file that is made here, as gzip too.
+func compressed(plain []byte, kind string) asset {
 	var b bytes.Buffer
 	z := must(gzip.NewWriterLevel(&b, gzip.BestCompression))
-	_ = must(z.Write(a.plain))
+	_ = must(z.Write(plain))
 	_ = z.Close() // memory does not fail
-	a.zipped, a.brotli = b.Bytes(), nil
-	return a
+	return asset{kind: kind, plain: plain, zipped: b.Bytes()}
 }
 
 // handler serves the smallest encoding that the browser accepts. Without a hash in its name, browsers revalidate a file on each use, so
@@ -158,7 +158,7 @@ func (a asset) handler() http.Handler {
 		h.Set("ETag", `"`+tag+encoding+`"`)
 		h.Set("Access-Control-Allow-Origin", "*") // browsers fetch modules with CORS
 		if a.zipped != nil {
-			h.Set("Vary", "Accept-Encoding")
+			h.Add("Vary", "Accept-Encoding")
 		}
 		if encoding != "" {
 			h.Set("Content-Encoding", encoding)
@@ -167,5 +167,5 @@ func (a asset) handler() http.Handler {
 	})
 }
 
-// file serves body, without a better encoding.
-func file(body []byte, kind string) http.Handler { return asset{kind: kind, plain: body}.handler() }
+// file serves body.
+func file(body []byte, kind string) http.Handler { return compressed(body, kind).handler() }

@@ -2,8 +2,9 @@ package web
 
 import (
 	"bytes"
-	"cmp"
 	"compress/gzip"
+	"context"
+	"html"
 	"io"
 	"io/fs"
 	"net/http"
@@ -11,10 +12,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"parley/core/chat"
+	"parley/core/llm"
+	"parley/internal/lang"
+	reading "parley/media"
 )
 
 func TestPageServesItsFiles(t *testing.T) {
@@ -23,7 +28,8 @@ func TestPageServesItsFiles(t *testing.T) {
 		kind, part string
 	}{
 		"/":             {"text/html; charset=utf-8", "<title>Ada &lt;script&gt;</title>"},
-		"/widget.js":    {"text/javascript; charset=utf-8", `({"agent":"Ada \u003cscript\u003e","suggestions":["Say hi"],"accept":"image/*,.pdf"})`},
+		"/widget.js":    {"text/javascript; charset=utf-8", `({"accent":"","agent":"Ada \u003cscript\u003e","position":""})`},
+		"/words.json":   {"application/json; charset=utf-8", `{"accept":"image/*,.pdf","locale":"en","look":{},"strings":{},"suggestions":["Say hi"],"verify":""}`},
 		"/login.js":     {"text/javascript; charset=utf-8", "api/login"},
 		"/page.css":     {"text/css; charset=utf-8", "parley-chat"},
 		"/licenses.txt": {"text/plain; charset=utf-8", "preact"},
@@ -89,6 +95,27 @@ func TestScriptsAreCompressedAndKept(t *testing.T) {
 	}
 }
 
+// The pages around the chat speak the language of the browser.
+func TestPagesSpeakTheLanguageOfTheBrowser(t *testing.T) {
+	h := pages(Options{Agent: chat.Agent{Name: "Ada"}, Setup: http.NotFoundHandler()})
+	for _, tag := range lang.Tags() {
+		for path, keys := range map[string][]string{"/": {"front.demo", "front.setup", "front.script"}, loginPath: {"front.login", "front.code", "front.enter", "front.owner", "front.chat", "front.leave", "front.script", "page.unreachable"}} {
+			rw, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil)
+			r.Header.Set("Accept-Language", tag+";q=0.9")
+			h.ServeHTTP(rw, r)
+			body := html.UnescapeString(rw.Body.String())
+			for _, key := range keys {
+				if said := lang.In(tag).Say(key); !strings.Contains(body, said) {
+					t.Errorf("%s in %s lacks %q", path, tag, said)
+				}
+			}
+			if strings.Contains(body, "front.") || !strings.Contains(body, `<html lang="`+tag+`">`) || !slices.Contains(rw.Header()["Vary"], "Accept-Language") {
+				t.Errorf("%s in %s is %s", path, tag, body)
+			}
+		}
+	}
+}
+
 // sources returns the text of every source of the widget, by name.
 func sources(t *testing.T) map[string]string {
 	t.Helper()
@@ -124,25 +151,44 @@ func TestWidgetHoldsNoMarkupInjection(t *testing.T) {
 	}
 }
 
-// What a page costs its visitors: the closed widget one small file, the open chat two, the first answer one more.
+// What a page costs its visitors, with the longest configuration that a gateway has: the closed widget one small file, the open chat
+// two more, the first answer one more.
 func TestWidgetStaysSmall(t *testing.T) {
-	sizes, small, all := map[string]int{}, map[string]int{}, bundle()
-	all["widget.js"] = all["widget.js"].with(embedded{Agent: "Parley", Suggestions: []string{"What can you do?", "Show me progress", "Roll a die"}, Accept: "image/*,.pdf,.docx"})
-	for name, f := range all {
-		base, _, _ := strings.Cut(strings.TrimSuffix(name, ".js"), "-")
-		sizes[base], small[base] = len(f.zipped), cmp.Or(len(f.brotli), len(f.zipped))
-		t.Logf("%-28s %6d bytes, %5d as gzip, %5d as Brotli", name, len(f.plain), len(f.zipped), len(f.brotli))
+	reader := reading.New(reading.Options{Sees: true, Documents: func(context.Context, []byte) (string, error) { return "", nil }, Transcriber: struct{ llm.Transcriber }{}})
+	h := pages(Options{
+		Verify: Verify{SiteKey: "10000000-ffff-ffff-ffff-000000000001"},
+		Agent:  chat.Agent{Name: "The friendly assistant of the shop"}, Accept: reader.Accept(), Suggestions: []string{"Where is my parcel?", "How do I return something?", "Roll a die"},
+		Look: Look{Greeting: "Ahoy! What can I find for you?", Avatar: "https://cdn.example.com/pictures/assistant.png", Privacy: "We keep chats for a month.", Position: "left", Accent: "#0a7d55"},
+	})
+	zipped, small := map[string]int{}, map[string]int{}
+	load := func(name, file string) {
+		t.Helper()
+		for accept, sizes := range map[string]map[string]int{"gzip": zipped, "gzip, br": small} {
+			rw, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/"+file, nil)
+			r.Header.Set("Accept-Encoding", accept)
+			if h.ServeHTTP(rw, r); rw.Code != http.StatusOK || rw.Header().Get("Content-Encoding") == "" {
+				t.Errorf("%s: %d, not compressed", file, rw.Code)
+			}
+			sizes[name] = rw.Body.Len()
+		}
+		t.Logf("%-24s %5d bytes as gzip, %5d as Brotli", file, zipped[name], small[name])
 	}
-	if got := sizes["widget"]; got > 4<<10 {
+	for file := range bundle() {
+		name, _, _ := strings.Cut(strings.TrimSuffix(file, ".js"), "-")
+		load(name, file)
+	}
+	load("words", "words.json?ar") // the most bytes
+	if got := zipped["widget"]; got > 4<<10 {
 		t.Errorf("the closed widget has %d bytes, want at most 4 KB", got)
 	}
-	if got := sizes["widget"] + sizes["chat"]; got > 27<<10 {
-		t.Errorf("the open chat has %d bytes, want at most 27 KB", got)
+	if got := zipped["widget"] + zipped["chat"] + zipped["words"]; got > 30<<10 {
+		t.Errorf("the open chat has %d bytes, want at most 30 KB", got)
 	}
-	if got := sizes["widget"] + sizes["chat"] + sizes["markdown"]; got > 43<<10 {
-		t.Errorf("the chat with an answer has %d bytes as gzip, want at most 43 KB", got)
+	if got := small["widget"] + small["chat"] + small["words"] + small["markdown"]; got > 43<<10 {
+		t.Errorf("the chat with an answer has %d bytes as browsers load it, want at most 43 KB", got)
 	}
-	if got := small["widget"] + small["chat"] + small["markdown"]; got > 40<<10 {
-		t.Errorf("the chat with an answer has %d bytes as browsers load it, want at most 40 KB", got)
+	load("words", "words.json?en")
+	if got := small["widget"] + small["chat"] + small["words"] + small["markdown"]; got > 40<<10 {
+		t.Errorf("the chat with an answer in English has %d bytes as browsers load it, want at most 40 KB", got)
 	}
 }

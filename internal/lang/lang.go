@@ -41,7 +41,7 @@ type Voice struct{ tag string }
 func In(locales ...string) Voice {
 	var wanted []language.Tag
 	for _, l := range locales {
-		if name, encoding, ok := strings.Cut(l, "."); ok && !strings.Contains(encoding, ";") && !strings.Contains(encoding, ",") {
+		if name, _, ok := strings.Cut(l, "."); ok && !strings.ContainsAny(l, ";,") {
 			l = name // of a variable such as LANG
 		}
 		tags, _, err := language.ParseAcceptLanguage(strings.ReplaceAll(l, "_", "-"))
@@ -138,13 +138,15 @@ func (v Voice) Section(prefix string) map[string]string {
 	return all
 }
 
-// Phrases returns the texts whose keys begin with prefix, by the same texts in English. The chat page takes those of
-// "page.", because its code contains the English ones.
+// Phrases returns the texts whose keys begin with prefix, by the same texts in English, without those that are the same in
+// English. The chat page takes those of "page.", because its code contains the English ones.
 func (v Voice) Phrases(prefix string) map[string]string {
 	all := map[string]string{}
 	english := Voice{}.Section(prefix)
 	for key, said := range v.Section(prefix) {
-		all[english[key]] = said
+		if said != english[key] {
+			all[english[key]] = said
+		}
 	}
 	return all
 }

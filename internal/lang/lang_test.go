@@ -138,7 +138,7 @@ func TestDescriptionsOfCommandsFitPlatforms(t *testing.T) {
 func TestLanguageOfLocales(t *testing.T) {
 	for want, all := range map[string][][]string{
 		"en": {{}, {""}, {"en-GB"}, {"sw"}, {"tlh"}, {"not a tag"}, {"sw", "en"}, {"C.UTF-8"}, {"POSIX"}, {"*"}},
-		"de": {{"de"}, {"de-DE"}, {"de_AT.UTF-8"}, {"sw", "de"}, {"fr;q=0.2, de;q=0.9"}, {"gsw"}},
+		"de": {{"de"}, {"de-DE"}, {"de_AT.UTF-8"}, {"sw", "de"}, {"fr;q=0.2, de;q=0.9"}, {"de;q=0.9"}, {"gsw"}},
 		"es": {{"es-ES"}, {"es-419"}, {"es_MX"}},
 		"fr": {{"fr-CA"}},
 		"pt": {{"pt"}, {"pt-BR"}, {"pt-PT"}},

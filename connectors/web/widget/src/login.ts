@@ -2,7 +2,7 @@
 
 const form = document.querySelector('form')!;
 const section = document.querySelector('section')!;
-const said = document.querySelector('[role="status"]')!;
+const said = document.querySelector<HTMLElement>('[role="status"]')!;
 const code = form.elements.namedItem('code') as HTMLInputElement;
 
 // request asks the gateway, and shows what this browser is then, or why it failed.
@@ -15,7 +15,7 @@ async function request(method: string, body?: { code: string }): Promise<void> {
     form.hidden = owner;
     section.hidden = !owner;
     if (!owner) code.focus();
-  } else said.textContent = error ?? 'The gateway can’t be reached right now.';
+  } else said.textContent = error ?? said.dataset.down!;
 }
 
 form.addEventListener('submit', (event) => {

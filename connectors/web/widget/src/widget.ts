@@ -7,10 +7,10 @@
 import type { Mounted, Mount } from './chat';
 import { draw } from './icons';
 import styles from './widget.css';
-import { direction, speak, type Strings, t } from './strings';
+import { direction, speak, t } from './strings';
 
-// Configured is what the gateway adds to this file.
-interface Configured { agent: string; suggestions: string[]; accept: string; greeting?: string; avatar?: string; privacy?: string; position?: string; accent?: string; verify?: string }
+// Configured is what the gateway adds to this file. The rest of its configuration comes with the texts of the chat.
+interface Configured { agent: string; position: string; accent: string }
 
 declare const PARLEY: Configured;
 declare const CHAT: string; // the file of the chat
@@ -130,11 +130,13 @@ class Chat extends HTMLElement {
   async #fetch(): Promise<Mounted | null> {
     for (let tries = 0; this.#place; tries++) {
       try {
-        const [{ locale, strings }, { mount }] = await Promise.all([this.#words(), import(`${this.base}${CHAT}${tries ? `?${tries}` : ''}`) as Promise<{ mount(root: ShadowRoot, parent: HTMLElement, options: Mount): Mounted }>]);
-        speak(locale, strings);
+        const locale = this.#locale();
+        const [words, { mount }] = await Promise.all([fetch(`${this.base}words.json?${locale}`).then((response) => response.json()), import(`${this.base}${CHAT}${tries ? `?${tries}` : ''}`) as Promise<{ mount(root: ShadowRoot, parent: HTMLElement, options: Mount): Mounted }>]);
+        if (locale.startsWith(words.locale)) words.locale = locale; // with its region, for dates
+        speak(words.locale, words.strings);
         this.#mark();
         this.#panel.replaceChildren();
-        this.#mounted = mount(this.#root, this.#panel, { ...this.#options(), locale, strings });
+        this.#mounted = mount(this.#root, this.#panel, { ...PARLEY, ...words, ...words.look, ...this.#options() });
         this.#tell('ready');
         return this.#mounted;
       } catch (error) {
@@ -144,12 +146,6 @@ class Chat extends HTMLElement {
       }
     }
     return null;
-  }
-
-  // words returns the texts in the visitor's language, unless it is English.
-  async #words(): Promise<{ locale: string; strings: Strings }> {
-    const locale = this.#locale();
-    return /^en/.test(locale) ? { locale, strings: {} } : (await fetch(`${this.base}words.json?${locale}`)).json();
   }
 
   #down() {
@@ -162,11 +158,11 @@ class Chat extends HTMLElement {
     this.#panel.replaceChildren(words);
   }
 
-  #options(): Mount {
+  #options(): Omit<Mount, 'agent' | 'accept' | 'suggestions' | 'locale' | 'strings'> {
     const { suggestions, ...given } = Object.fromEntries(settings.flatMap((name) => (this.hasAttribute(name) ? [[name, this.getAttribute(name)!]] : [])));
     return {
-      ...PARLEY, ...given, ...(suggestions && { suggestions: suggestions.split('|') }),
-      base: this.base, place: this.#place, locale: '', strings: {}, page: this.hasAttribute('page') && window.top === window, // never in a frame
+      ...given, ...(suggestions && { suggestions: suggestions.split('|') }),
+      base: this.base, place: this.#place, page: this.hasAttribute('page') && window.top === window, // never in a frame
       close: this.#inline ? undefined : () => this.close(), autofocus: !this.#inline ? this.opened : this.hasAttribute('autofocus'), seen: () => this.opened,
       answered: (text) => {
         if (this.opened) this.#seen();
@@ -183,7 +179,7 @@ class Chat extends HTMLElement {
   }
 
   #locale(): string {
-    return this.getAttribute('locale') || !this.hasAttribute('page') && document.documentElement.lang || navigator.language;
+    return (this.getAttribute('locale') || !this.hasAttribute('page') && document.documentElement.lang || navigator.language).replace('_', '-');
   }
 
   #seen() {
@@ -223,7 +219,7 @@ function take(first: string): string {
   return place;
 }
 
-const side = (chat: Element): string => chat.getAttribute('position') ?? PARLEY.position ?? 'right';
+const side = (chat: Element): string => chat.getAttribute('position') ?? (PARLEY.position || 'right');
 
 const chats = () => [...document.querySelectorAll<Chat>('parley-chat')];
 
