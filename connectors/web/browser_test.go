@@ -263,6 +263,7 @@ func TestBrowser(t *testing.T) {
 		"new chat":        playNewChat,
 		"gone":            playGone,
 		"hostile text":    playHostile,
+		"payloads":        playPayloads,
 		"cut line":        playCut,
 		"silent line":     playSilent,
 		"reload":          playReload,
