@@ -3,7 +3,6 @@ package progressive
 import (
 	"strings"
 	"time"
-	"unicode"
 
 	"parley/core/answer"
 	"parley/core/chat"
@@ -181,7 +180,7 @@ func firstSentence(v answer.View) string {
 			continue
 		}
 		for line := range strings.Lines(s.Text) {
-			line = strings.TrimLeftFunc(line, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("#>*-_`|", r) })
+			line = withoutBlockMarks(line)
 			for i, r := range line {
 				end := i + len(string(r))
 				if strings.ContainsRune("。！？", r) || strings.ContainsRune(".!?", r) && end < len(line) && line[end] == ' ' {
@@ -195,6 +194,23 @@ func firstSentence(v answer.View) string {
 		}
 	}
 	return ""
+}
+
+// withoutBlockMarks returns a line without the marks of headings, quotes, lists and tables before its words. Marks of styles stay: without
+// one of a pair, users would see the other one. A line that only has marks, or opens code, is empty.
+func withoutBlockMarks(line string) string {
+	line = strings.TrimSpace(line)
+	for line != "" {
+		rest := strings.TrimLeft(line, "#>*-+_|~`=:")
+		if rest != "" && rest[0] != ' ' {
+			break
+		}
+		line = strings.TrimLeft(rest, " \t")
+	}
+	if strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~") {
+		return ""
+	}
+	return line
 }
 
 // brief returns the beginning of a sentence.

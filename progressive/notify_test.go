@@ -72,6 +72,36 @@ func TestOnePingWhenItIsDone(t *testing.T) {
 	}
 }
 
+// The pointer has the first words of an answer, with whole pairs of marks.
+func TestPointerHasTheFirstWords(t *testing.T) {
+	for text, want := range map[string]string{
+		"# Tea: a *short* guide\n\nBoil it.":     "Tea: a *short* guide",
+		"**Tea.** It is hot.":                    "**Tea.** It is hot.",
+		"_Tea_ is hot. So is coffee.":            "_Tea_ is hot.",
+		"`go run` starts it. Then wait.":         "`go run` starts it.",
+		"```go\nrun()\n```":                      "run()",
+		"> - **Tea** is hot.":                    "**Tea** is hot.",
+		"| **Tea** | hot |\n|---|---|\n":         "**Tea** | hot |",
+		"---\n\n* Tea is hot.":                   "Tea is hot.",
+		"||Tea|| is a spoiler, and *hot* today.": "||Tea|| is a spoiler, and *hot* today.",
+	} {
+		withDelivery(t, full, func(s *delivery) {
+			s.chat.Notify, s.chat.Max = true, 200
+			s.show()
+			s.say(text)
+			time.Sleep(40 * time.Second)
+			s.say(strings.Repeat(" More of it.", 30))
+			if err := s.end(done); err != nil {
+				t.Error(err)
+			}
+			all := s.chat.Notified()
+			if got := all[len(all)-1]; got != want+" ⬆️" {
+				t.Errorf("%q has the pointer %q, want %q", text, got, want)
+			}
+		})
+	}
+}
+
 // An answer whose new message is refused, or may exist where that can't be found out, ends in its first message.
 func TestMoveThatFailsKeepsTheFirstMessage(t *testing.T) {
 	for name, c := range map[string]struct {
