@@ -60,6 +60,7 @@ type newerKinds struct {
 	Gift   *gift           `json:"gift"`
 	Unique *gift           `json:"unique_gift"`
 	Sent   json.RawMessage `json:"gift_upgrade_sent"`
+	Rich   *richFields     `json:"rich_message"`
 }
 
 // inWords is the same for the newer kinds.
@@ -81,8 +82,39 @@ func (k newerKinds) inWords() string {
 		return "*Gift*"
 	case len(k.PaidMedia) > 0:
 		return "*Paid media (bots can't see it)*"
+	case k.Rich != nil:
+		return richWords(map[string]any(*k.Rich), "")
 	}
 	return ""
+}
+
+// richFields is a RichMessage (Bot API 10.2): such messages have no text. Users forward them, and reply to them.
+type richFields map[string]any
+
+// richWords returns the visible text of a RichMessage, or of something in it: a RichText, a block, a list's item, or a list of these with
+// sep between them. The cells of a row are in one line.
+func richWords(v any, sep string) string {
+	var words []string
+	add := func(v any, sep string) {
+		if s := richWords(v, sep); s != "" {
+			words = append(words, s)
+		}
+	}
+	switch v := v.(type) {
+	case string:
+		return v
+	case []any:
+		for _, one := range v {
+			add(one, map[bool]string{true: " | "}[sep == "\n"])
+		}
+	case map[string]any:
+		for _, name := range []string{"summary", "text", "expression", "alternative_text", "blocks", "items", "cells", "caption", "credit"} {
+			add(v[name], map[string]string{"blocks": "\n", "items": "\n", "cells": "\n"}[name])
+		}
+		label, _ := v["label"].(string)
+		return strings.TrimLeft(label+" "+strings.Join(words, "\n"), " ")
+	}
+	return strings.Join(words, sep)
 }
 
 // gift is a present to the bot, with the sender's words.
@@ -180,7 +212,8 @@ func aboutNotice(raw json.RawMessage) string {
 	var several []json.RawMessage
 	var one struct {
 		Text, Caption, Name, Title string
-		First                      string `json:"first_name"`
+		First                      string     `json:"first_name"`
+		Rich                       richFields `json:"rich_message"`
 	}
 	if json.Unmarshal(raw, &several) == nil {
 		var all []string
@@ -193,7 +226,7 @@ func aboutNotice(raw json.RawMessage) string {
 		return s
 	}
 	_ = json.Unmarshal(raw, &one) // a malformed field is left out
-	return cmp.Or(one.Text, one.Caption, one.Name, one.Title, one.First)
+	return cmp.Or(one.Text, one.Caption, one.Name, one.Title, one.First, richWords(map[string]any(one.Rich), ""))
 }
 
 // origin tells who said a forwarded message first (MessageOrigin, Bot API 7.0): a user, a user who hides their account,

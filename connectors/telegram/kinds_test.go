@@ -60,6 +60,29 @@ func TestKindsInWords(t *testing.T) {
 	}
 }
 
+// A rich message has no text: users forward it, reply to it and pin it, and the model reads its words.
+func TestRichMessagesAreRead(t *testing.T) {
+	const rich = `"rich_message":{"is_rtl":true,"blocks":[{"type":"heading","size":1,"text":"Tea"},{"type":"paragraph","text":["Boil ",{"type":"bold","text":["it ",{"type":"custom_emoji","custom_emoji_id":"5","alternative_text":"🔥"}]}]},` +
+		`{"type":"list","items":[{"label":"1.","blocks":[{"type":"paragraph","text":"Wait"},{"type":"list","items":[{"label":"•","blocks":[{"type":"paragraph","text":"long"}]}]}]}]},` +
+		`{"type":"table","cells":[[{"text":"a","is_header":true},{"text":"b"}],[{},{"text":{"type":"mathematical_expression","expression":"x^2"}}]],"caption":"Times"},` +
+		`{"type":"details","summary":"More","blocks":[{"type":"divider"},{"type":"pre","text":"go()","language":"go"}]},{"type":"invented","x":[1,null]},7]}`
+	const words = "Tea\nBoil it 🔥\n1. Wait\n• long\na | b\nx^2\nTimes\nMore\ngo()"
+	if in, _ := read(t, inPrivate, rich).(chat.Message); in.Text != words {
+		t.Errorf("it is %q, want %q", in.Text, words)
+	}
+	at := `{"message_id":3,"date":1,"chat":` + inPrivate + `,"from":{"id":6,"first_name":"Bob"},` + rich + `}`
+	for _, fields := range []string{`"text":"why?","reply_to_message":` + at, `"pinned_message":` + at} {
+		if in, _ := read(t, inPrivate, fields).(chat.Message); in.Quoted.Text != words {
+			t.Errorf("%.30s: %q is quoted, want %q", fields, in.Quoted.Text, words)
+		}
+	}
+	for _, odd := range []string{`"rich_message":5`, `"rich_message":{"blocks":{"text":{}}}`, `"rich_message":{}`} {
+		if in, _ := read(t, inPrivate, odd).(chat.Message); in.Text != connectors.Unreadable {
+			t.Errorf("%s is %q", odd, in.Text)
+		}
+	}
+}
+
 // Each field of a message that the API describes either makes it a notice, or says something, or stands beside what says something. A new
 // kind is answered with the sentence for kinds that are not known.
 func TestKindsOfTheAPI(t *testing.T) {
