@@ -3,6 +3,7 @@ package telegram
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -240,5 +241,23 @@ func TestBusinessAccountIsRefused(t *testing.T) {
 			t.Errorf("Ada reads %+v", all)
 		}
 		r.want()
+	})
+}
+
+// Only messages get reactions, and only those of the chat: the cause of a run can be that the bot was added to a group.
+func TestSignalIsForMessages(t *testing.T) {
+	withBot(t, func(t *testing.T, r *botHarness) {
+		c, s := r.private()
+		at := chat.Address{Connector: Name, ConnectorData: s.to.encode()}
+		own := r.bot.account.memory(c.ID, s.to.Message)
+		for _, ids := range [][]chat.MemoryID{
+			{own}, nil, {r.bot.account.memory(c.ID+1, s.to.Message)}, {chat.MemoryID(fmt.Sprintf("%s/joined/1795704540", own))},
+			{chat.MemoryID(fmt.Sprintf("%s/%d/%d/e1-5", Name, r.bot.account, c.ID))},
+		} {
+			_, show := r.bot.Signal(chat.Signal{To: at, Messages: ids, Is: chat.NoAccess})
+			if want := len(ids) == 1 && ids[0] == own; (show != nil) != want {
+				t.Errorf("%q has a signal: %t, want %t", ids, show != nil, want)
+			}
+		}
 	})
 }

@@ -27,7 +27,8 @@ func (t *Telegram) sign(s chat.Status) string {
 func (t *Telegram) Signal(s chat.Signal) (scopes []progressive.Scope, show func(ctx context.Context) error) {
 	to, err := parseAddress(s.To.ConnectorData)
 	sign := t.sign(s.Is)
-	if err != nil || to.Kind == channel || sign == t.sign(s.Was) {
+	messages := t.numbers(to.Chat, s.Messages)
+	if err != nil || to.Kind == channel || sign == t.sign(s.Was) || len(messages) == 0 {
 		return nil, nil
 	}
 	shown := "[]"
@@ -36,12 +37,11 @@ func (t *Telegram) Signal(s chat.Signal) (scopes []progressive.Scope, show func(
 	}
 	sink := newSink(t, to)
 	return sink.Scopes(progressive.Edit), func(ctx context.Context) error {
-		for _, id := range s.Messages {
-			at := t.moves.now(to.Chat)
-			message := string(id[strings.LastIndexByte(string(id), '/')+1:])
-			if _, err := strconv.Atoi(message); err != nil || at != to.Chat { // numbers of messages are not kept when a group moves
-				continue
-			}
+		at := t.moves.now(to.Chat)
+		if at != to.Chat { // numbers of messages are not kept when a group moves
+			return nil
+		}
+		for _, message := range messages {
 			var done bool
 			err := sink.judge(progressive.Typing, at, t.client.call(ctx, "setMessageReaction", tgbotapi.Params{
 				"chat_id": strconv.FormatInt(at, 10), "message_id": message, "reaction": shown,
@@ -52,4 +52,15 @@ func (t *Telegram) Signal(s chat.Signal) (scopes []progressive.Scope, show func(
 		}
 		return nil
 	}
+}
+
+// numbers returns the numbers of messages of a chat. The cause of a run can be something else, such as that the bot was added to a group.
+func (t *Telegram) numbers(room int64, ids []chat.MemoryID) (all []string) {
+	for _, id := range ids {
+		number := string(id[strings.LastIndexByte(string(id), '/')+1:])
+		if n, err := strconv.Atoi(number); err == nil && id == t.account.memory(room, n) {
+			all = append(all, number)
+		}
+	}
+	return all
 }
