@@ -402,6 +402,8 @@ func signaler(signalers map[string]connectors.Signaler, gate progressive.Gate) f
 		return func(ctx context.Context) error {
 			leave, err := gate.Enter(ctx, progressive.Ticket{Scopes: scopes, Priority: progressive.PriorityStatus})
 			if err == nil {
+				ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signalTime)
+				defer cancel()
 				err = show(ctx)
 				leave(err)
 			}
@@ -409,6 +411,8 @@ func signaler(signalers map[string]connectors.Signaler, gate progressive.Gate) f
 		}
 	}
 }
+
+const signalTime = 30 * time.Second // of a request that shows the status of a message
 
 // closingGate is a gate that saves the used budgets when it is closed.
 type closingGate interface {

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -20,7 +21,8 @@ const (
 // that can. A signal is not essential: a failure is only logged for debugging. Its exported fields are set before use. It is safe for
 // concurrent use.
 type Signals struct {
-	// Request returns the request that shows s, or nil if its platform shows nothing. Nil: no platform does.
+	// Request returns the request that shows s, or nil if its platform shows nothing. Nil: no platform does. The context ends only the wait
+	// for a permit; then nothing was shown.
 	Request func(s chat.Signal) func(ctx context.Context) error
 	Store   interface {
 		Run(ctx context.Context, id chat.RunID) (chat.Run, error)
@@ -71,21 +73,43 @@ func (s *Signals) Opened(m chat.Message, run chat.RunID, window time.Duration) {
 	})
 }
 
-// Started shows that the questions of a run are being answered. ended ends that.
+// Started shows that the questions of a run are being answered. ended ends that: a request that still waits is not made, unless it replaces
+// an earlier status.
 func (s *Signals) Started(r chat.Run) (ended func()) {
 	now := signalOf(r)
+	replaces := now.Was != chat.NoStatus
 	now.Is = chat.Working
-	shown := make(chan struct{})
-	if show := s.request(now); show == nil || !s.spawn(func(ctx context.Context) { defer close(shown); s.report(show(ctx)) }) {
+	running, end := context.WithCancelCause(context.Background())
+	shown, hidden := make(chan struct{}), false
+	show := s.request(now)
+	if show == nil || !s.spawn(func(ctx context.Context) {
+		defer close(shown)
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		if !replaces {
+			defer context.AfterFunc(running, func() { cancel(errAnswered) })()
+		}
+		err := show(ctx)
+		hidden = errors.Is(err, errAnswered)
+		s.report(err)
+	}) {
 		close(shown)
 	}
 	now.Was, now.Is = chat.Working, chat.NoStatus
 	return func() {
+		end(errAnswered)
 		if show := s.request(now); show != nil {
-			s.spawn(func(ctx context.Context) { <-shown; s.report(show(ctx)) })
+			s.spawn(func(ctx context.Context) {
+				if <-shown; !hidden {
+					s.report(show(ctx))
+				}
+			})
 		}
 	}
 }
+
+// errAnswered is the error of a request that is no longer needed.
+var errAnswered = errors.New("the question has been answered")
 
 // Dropped removes the status of a run that ends without having been answered.
 func (s *Signals) Dropped(r chat.Run) {
