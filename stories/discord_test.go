@@ -103,3 +103,40 @@ func TestDiscordEditsByTheHeaders(t *testing.T) {
 		}
 	})
 }
+
+// A channel denies the bot a permission. The owner is told once which one, also after a crash; a further one is told then.
+func TestDiscordMissingPermissions(t *testing.T) {
+	onDiscord(t, func(c *chatHarness, w *discordworld.Platform) {
+		ownedByAda(c)
+		c.Say(connectortest.Ada, c.ada, "Hi")
+		c.WaitIdle()
+		told := func(what string, want int) {
+			t.Helper()
+			n := 0
+			for _, text := range connectortest.BotTexts(c, c.ada) {
+				if strings.HasPrefix(text, "I lack permissions in #") && strings.Contains(text, ": "+what+".") {
+					n++
+				}
+			}
+			if n != want {
+				t.Errorf("the owner was told %d times of %q, want %d: %q", n, what, want, connectortest.BotTexts(c, c.ada))
+			}
+		}
+		c.forgotten = map[string]bool{"": true} // of refused answers nothing is shown
+		w.Fake.Deny(string(c.group), discordfake.SendMessages)
+		for range 2 {
+			c.Mention(connectortest.Ada, c.group, "Are you there?")
+			c.Pass(time.Minute)
+			c.crash()
+			c.start()
+			c.Pass(10 * time.Second)
+		}
+		told("Send Messages", 1)
+		w.Fake.Deny(string(c.group), discordfake.AddReactions)
+		c.Pass(2 * time.Hour)
+		c.Mention(connectortest.Ada, c.group, "And now?")
+		c.Pass(time.Minute)
+		told("Send Messages", 1)
+		told("Send Messages, Add Reactions", 1)
+	})
+}

@@ -27,6 +27,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -52,8 +53,10 @@ type Discord struct {
 	shards     *connectors.Shards
 	logins     *loginQueue
 	standing   *standing
-	unreactive lookups[bool] // channels where the bot can't add reactions
-	fetches    chan struct{} // limits concurrent fetches of missed messages
+	unreactive lookups[bool]                      // channels where the bot can't add reactions
+	reported   lookups[bool]                      // channels whose missing permissions the owner was told about
+	handler    atomic.Pointer[connectors.Handler] // of Run, for those reports; nil before
+	fetches    chan struct{}                      // limits concurrent fetches of missed messages
 	acks       *acks
 	abouts     *abouts
 	commands   func() []chat.CommandSpec // of plugins; can be nil
@@ -102,6 +105,7 @@ func (d *Discord) serve(ctx context.Context, h connectors.Handler) error {
 	defer end()
 	r := newRegistry(ctx, d, app.idOf(me))
 	watching.Go(func() { r.watch(ctx) })
+	d.handler.Store(&h)
 	b := &bot{Discord: d, me: me, app: app, handler: h}
 	return b.run(ctx)
 }
@@ -131,7 +135,7 @@ func (d *Discord) Open(ctx context.Context, a chat.Address) (progressive.Sink, e
 	case err != nil:
 		return nil, err
 	}
-	s := &sink{client: d.client, bot: me.ID, to: to, log: d.log, prose: d.config.in(to.Guild).Messages(display), threads: d.threads}
+	s := &sink{client: d.client, bot: me.ID, to: to, log: d.log, report: d.report, prose: d.config.in(to.Guild).Messages(display), threads: d.threads}
 	if len(a.Response) > 0 {
 		return newResponse(s, d.acks, a.Response)
 	}

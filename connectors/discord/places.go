@@ -168,15 +168,16 @@ func (q *intake) guild(kind string, raw []byte) error {
 
 // guildChannel is a channel or a thread as Discord describes it.
 type guildChannel struct {
-	ID       string   `json:"id"`
-	Name     string   `json:"name"`
-	Type     int      `json:"type"`
-	Position int      `json:"position"`
-	Flags    int      `json:"flags"`
-	Parent   string   `json:"parent_id"`
-	Owner    string   `json:"owner_id"`
-	Applied  []string `json:"applied_tags"`
-	Tags     []struct {
+	ID         string      `json:"id"`
+	Name       string      `json:"name"`
+	Type       int         `json:"type"`
+	Position   int         `json:"position"`
+	Flags      int         `json:"flags"`
+	Parent     string      `json:"parent_id"`
+	Overwrites []overwrite `json:"permission_overwrites"`
+	Owner      string      `json:"owner_id"`
+	Applied    []string    `json:"applied_tags"`
+	Tags       []struct {
 		ID   string `json:"id"`
 		Name string `json:"name"`
 	} `json:"available_tags"`

@@ -40,7 +40,7 @@ func (d *Discord) Signal(s chat.Signal) (scopes []progressive.Scope, show func(c
 	return scopes, func(ctx context.Context) error {
 		var all error
 		for _, id := range s.Messages {
-			all = errors.Join(all, d.react(ctx, method, to.Channel, string(id[strings.LastIndexByte(string(id), '/')+1:]), sign))
+			all = errors.Join(all, d.react(ctx, method, to, string(id[strings.LastIndexByte(string(id), '/')+1:]), sign))
 		}
 		return all
 	}
@@ -48,7 +48,8 @@ func (d *Discord) Signal(s chat.Signal) (scopes []progressive.Scope, show func(c
 
 // react adds the bot's reaction to a message, or removes it. Where the bot can't react, it doesn't try again for a day, because refusals
 // count toward a ban of the IP address.
-func (d *Discord) react(ctx context.Context, method, channel, message, sign string) error {
+func (d *Discord) react(ctx context.Context, method string, to address, message, sign string) error {
+	channel := to.Channel
 	if _, refused := d.unreactive.get(channel); refused || snowflake(message) == 0 {
 		return nil
 	}
@@ -62,6 +63,7 @@ func (d *Discord) react(ctx context.Context, method, channel, message, sign stri
 		return progressive.RetryAfter{After: h.after, Err: h}
 	case errors.As(err, &r) && r.status == http.StatusForbidden:
 		d.unreactive.put(channel, true, reactedLater)
+		d.report(ctx, to.Guild, channel, err)
 	case errors.As(err, &r) && r.code == unknownEmoji, errors.As(err, &r) && r.code == unknownMessage:
 		return nil
 	}

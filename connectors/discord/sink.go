@@ -56,6 +56,7 @@ type sink struct {
 	closed  bool   // the bot may not write here; more attempts would count toward an IP ban
 	blocked string // the text that replaces an answer refused by a filter; empty if none was
 
+	report  func(ctx context.Context, guild, channel string, err error) // of a missing permission
 	threads *threads
 	opened  bool   // the thread of the address exists, or was refused
 	instead string // the channel that is used because the thread was refused
@@ -259,6 +260,7 @@ func (s *sink) do(ctx context.Context, op progressive.Op, method, path string, i
 		return fmt.Errorf("%w: %w", progressive.ErrForbidden, errClosed)
 	}
 	err := s.client.do(ctx, method, path, in, out)
+	s.report(ctx, s.to.Guild, cmp.Or(s.instead, s.to.Channel), err)
 	s.learned = nil
 	if w, ok := s.client.limits.window(routeOf(method, path), time.Now()); ok {
 		s.learned = &progressive.BudgetHint{Scope: s.route(op), Left: w.left, After: time.Until(w.until)}

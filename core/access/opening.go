@@ -54,10 +54,15 @@ type opening struct {
 }
 
 // Arrived asks the owners, once, who can talk to the agent in a world that it was just added to, and greets its members. If it can't write
-// there, it tells the owners, once. It fails with the error of the store.
+// there, or lacks permissions, it tells the owners, once. It fails with the error of the store.
 func (d *Pairing) Arrived(ctx context.Context, j chat.Joined) error {
 	if !j.Muted.IsZero() {
 		return d.TellOwners(ctx, fmt.Sprintf("muted/%s/%d", j.World.ID, j.Muted.Unix()), "owner.muted", "place", j.World.Name)
+	}
+	if len(j.Lacks) > 0 && len(j.Channels) > 0 {
+		in, lacks := j.Channels[0], strings.Join(j.Lacks, ", ")
+		place := fmt.Sprintf("#%s (%s)", in.Name, j.World.Name)
+		return d.TellOwners(ctx, fmt.Sprintf("lacks/%s/%s/%s", j.World.ID, in.ID, lacks), "owner.lacks", "place", place, "permissions", lacks)
 	}
 	if j.World.ID == "" || j.Added.IsZero() || time.Since(j.Added) > arrivedLate || d.Memo == nil || d.Policy.Open[j.World.Connector] {
 		return nil

@@ -100,6 +100,8 @@ type (
 		Note  string
 		// Muted is when the agent lost the right to write there; zero if it has it.
 		Muted time.Time
+		// Lacks are the names of the permissions that the agent lacks in the first of Channels; empty for other reports.
+		Lacks []string
 		// Channels are the first channels of the world that members write in, in their order, and Locale is its language; can be empty.
 		Channels []Channel
 		Locale   string

@@ -216,13 +216,27 @@ func (s *Server) interact(i *interaction, data object) string {
 }
 
 // permissionBits are the bot's permissions in Discord's numbers, as far as the fake knows them.
-func (c *channel) permissionBits() (bits int) {
-	for p, bit := range map[Permission]int{AddReactions: 1 << 6, ViewChannel: 1 << 10, SendMessages: 1 << 11, ReadHistory: 1 << 16, MentionEveryone: 1 << 17, SendInThreads: 1 << 38} {
+func (c *channel) permissionBits() int {
+	var all Permission
+	for p := ViewChannel; p <= CreateThreads; p <<= 1 {
 		if c.may(p) {
+			all |= p
+		}
+	}
+	return all.bits() | 1<<15 // files
+}
+
+// bits are p in Discord's numbers.
+func (p Permission) bits() (bits int) {
+	for one, bit := range map[Permission]int{
+		AddReactions: 1 << 6, ViewChannel: 1 << 10, SendMessages: 1 << 11, ManageMessages: 1 << 13, ReadHistory: 1 << 16, MentionEveryone: 1 << 17,
+		ManageThreads: 1 << 34, CreateThreads: 1 << 35, SendInThreads: 1 << 38,
+	} {
+		if p&one != 0 {
 			bits |= bit
 		}
 	}
-	return bits | 1<<15 // files
+	return bits
 }
 
 // PressAnswers are the first answers to interactions, in the order in which they came.

@@ -78,11 +78,23 @@ func bareGuild(g *guild) object {
 	}
 }
 
+// overwrites are the permissions that a test gave or took, for everyone.
+func (c *channel) overwrites() []object {
+	if c.granted|c.denied == 0 {
+		return []object{}
+	}
+	return []object{{"id": c.guild.id, "type": 0, "allow": strconv.Itoa(c.granted.bits()), "deny": strconv.Itoa(c.denied.bits())}}
+}
+
 func (g *guild) preferred() string { return cmp.Or(g.locale, "en-US") }
 
 func roleObject(r role, position int) object {
+	permissions := "0"
+	if position == 0 {
+		permissions = strconv.Itoa(usualPermissions.bits() | 1<<15) // and files
+	}
 	o := object{
-		"id": r.id, "name": r.name, "permissions": "0", "position": position, "mentionable": position > 0, "managed": r.bot != "", "hoist": false,
+		"id": r.id, "name": r.name, "permissions": permissions, "position": position, "mentionable": position > 0, "managed": r.bot != "", "hoist": false,
 		"flags": 0, "color": 0, "colors": object{"primary_color": 0, "secondary_color": nil, "tertiary_color": nil},
 	}
 	if r.bot != "" {
@@ -103,7 +115,7 @@ func (s *Server) channelObject(c *channel) object {
 	o["guild_id"], o["name"] = c.guild.id, c.name
 	if c.kind != TypeThread {
 		o["position"], o["topic"], o["nsfw"], o["parent_id"] = 0, nil, false, nil
-		o["permission_overwrites"] = []object{}
+		o["permission_overwrites"] = c.overwrites()
 		if c.kind == TypeForum {
 			o["available_tags"], o["default_reaction_emoji"], o["default_sort_order"], o["default_forum_layout"] = s.tagObjects(c), nil, nil, 0
 		}

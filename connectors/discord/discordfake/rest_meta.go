@@ -60,6 +60,14 @@ func (s *Server) getGuild(c *call) (int, any, *apiError) {
 	return http.StatusOK, bareGuild(g), nil
 }
 
+func (s *Server) getMember(c *call) (int, any, *apiError) {
+	u := s.world.users[c.params["user_id"]]
+	if s.world.guilds[c.params["guild_id"]] == nil || u == nil {
+		return 0, nil, refuse(http.StatusNotFound, 10007, "Unknown Member")
+	}
+	return http.StatusOK, u.guildMember(time.Now()), nil
+}
+
 func (s *Server) getRoles(c *call) (int, any, *apiError) {
 	g := s.world.guilds[c.params["guild_id"]]
 	if g == nil {

@@ -17,6 +17,7 @@ const (
 	GetMyGuilds    Route = "GET /users/@me/guilds"
 	GetApplication Route = "GET /oauth2/applications/@me"
 	GetGuild       Route = "GET /guilds/{guild_id}"
+	GetMember      Route = "GET /guilds/{guild_id}/members/{user_id}"
 	GetRoles       Route = "GET /guilds/{guild_id}/roles"
 	GetChannel     Route = "GET /channels/{channel_id}"
 	GetMessages    Route = "GET /channels/{channel_id}/messages"
@@ -67,6 +68,7 @@ func endpoints() []endpoint {
 		{GetApplication, (*Server).getApplication},
 		{GetGuild, (*Server).getGuild},
 		{GetRoles, (*Server).getRoles},
+		{GetMember, (*Server).getMember},
 		{GetChannel, (*Server).getChannel},
 		{GetMessages, (*Server).getMessages},
 		{GetMessage, (*Server).getMessage},
