@@ -55,7 +55,7 @@ func (d checker) checkOverrides(c *Config) {
 			d.reject(path, "applies to no room", "set rooms")
 		case rooms && len(o.Users) > 0:
 			d.reject(path+".users", "is set beside rooms", "write two overrides")
-		case len(o.Users) > 0 && (o.Group != nil || o.System != "" || len(o.Tools) > 0 || o.Model == ""):
+		case len(o.Users) > 0 && (o.Group != nil || o.System != "" || len(o.Tools) > 0 || o.Hold || o.Model == ""):
 			d.reject(path, "is for users, and has more than a model, or none", "set users and model alone")
 		case o.Model != "" && len(names) == 0:
 			d.reject(path+".model", "is the name of a model, and models.chat has none", "list the models in models.chat")
@@ -93,7 +93,8 @@ type Access struct {
 	// and at most 20 a minute; off = answer nothing.
 	Bots BotAccess `yaml:"bots" default:"off"`
 	// Overrides for some rooms or servers, each with any of: group, as above; system, a system prompt instead of agent.system;
-	// tools, the only actions that can be used there; model, one of models.chat that answers there. Such as
+	// tools, the only actions that can be used there; model, one of models.chat that answers there; hold, so that owners and staff check
+	// answers before users see them. "telegram" are all chats there, and "web" is the page with all its visitors. Such as
 	//   - rooms: ["discord:80351110224678912"]
 	//     group: ambient
 	//     system: You help with the homework of the seventh class.
@@ -125,6 +126,9 @@ type Override struct {
 	Tools []string `yaml:"tools"`
 	// The model that answers there, by its name in models.chat. Empty = the first one. A model chosen with /model takes precedence.
 	Model string `yaml:"model"`
+	// Answers to users other than owners and staff wait there until one of these has sent, edited or discarded them; for turns.approval at
+	// most.
+	Hold bool `yaml:"hold"`
 	// Instead of rooms: the accounts that the model answers wherever they write. It takes precedence over that of the room.
 	Users []Account `yaml:"users"`
 }

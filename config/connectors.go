@@ -118,6 +118,14 @@ func (all Connectors) patterns(mark string, kind func(sections.Section) sections
 	return patterns
 }
 
+// names returns the names of the platforms.
+func (all Connectors) names() (names []string) {
+	for _, s := range all {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
 // Role returns the platform and the role of m, as "platform:id"; ok is false if m is an account.
 func (m Member) Role() (id string, ok bool) { return marked(string(m), roles) }
 

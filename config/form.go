@@ -34,7 +34,7 @@ func (all Connectors) formOf(t reflect.Type) form {
 	case Member:
 		return all.idForm("an account or a role", account, append(all.patterns(roles, role), local)...)
 	case Chat:
-		return all.idForm("a group, a channel or a server", room, all.patterns(servers, server)...)
+		return all.idForm("a group, a channel or a server", room, append(append(all.patterns(servers, server), all.names()...), "web")...)
 	case Place:
 		return all.idForm("a group, a channel or an account", room, all.patterns(":", account)...)
 	case Provider:

@@ -59,7 +59,7 @@ func (a Policy) OverrideFor(r chat.Room) Override {
 		}
 	}
 	for _, o := range a.Overrides {
-		if r.World != "" && o.Worlds[r.World] {
+		if o.hold(r) {
 			return o
 		}
 	}
@@ -158,7 +158,7 @@ func (a Policy) ModelFor(r chat.Room, author chat.EntityID) string {
 	return a.OverrideFor(r).Model
 }
 
-// A RoomSet lists chats, as "connector:id" with the platform's own id, and whole worlds.
+// A RoomSet lists chats, as "connector:id" with the platform's own id, all chats of a connector by its name, and whole worlds.
 type RoomSet struct {
 	Chats  map[string]bool
 	Worlds map[chat.WorldID]bool
@@ -177,7 +177,7 @@ func (p RoomSet) hold(r chat.Room) bool {
 			return true
 		}
 	}
-	return r.World != "" && p.Worlds[r.World]
+	return r.World != "" && p.Worlds[r.World] || p.Chats[r.Connector]
 }
 
 // An Override changes settings in some rooms.
@@ -187,6 +187,7 @@ type Override struct {
 	System string                 // replaces the agent's system prompt; empty: unchanged
 	Tools  []string               // the names of the actions that can be used there; nil: all
 	Model  string                 // the name of the model that answers; empty: the default one
+	Hold   bool                   // answers wait until an owner or a member of the staff has sent them
 	Users  map[chat.EntityID]bool // the users that Model answers in every room; such an override has neither rooms nor other settings
 }
 

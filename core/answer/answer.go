@@ -190,7 +190,7 @@ func (a *Answer) withdraw(s *segment, c Change) {
 	a.log = slices.DeleteFunc(a.log, func(e entry) bool { return e.seg == s })
 	a.segs = slices.DeleteFunc(a.segs, func(of *segment) bool { return of == s })
 	delete(a.open, s.key)
-	a.log = append(a.log, entry{end: c.End, change: Change{Kind: Withdrawn, Step: c.Step}})
+	a.log = append(a.log, entry{end: c.End, change: Change{Kind: Withdrawn, Step: c.Step, Notice: c.Notice}})
 }
 
 // after returns the index of the first entry that ends after at.

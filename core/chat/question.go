@@ -19,6 +19,8 @@ type Question struct {
 	// Fields make the question a form, with Other as the label of the button that opens it. The words are then the values of the fields that are
 	// not answered yet, see [answer.JoinValues]: all of them from a form, one where the fields are asked one after the other.
 	Fields []answer.Field `json:"fields,omitempty"`
+	// Replies means that only a reply to the question itself is an answer in the user's own words, where users write messages.
+	Replies bool `json:"replies,omitempty"`
 	// Details are a text that is not part of the answer, because others read it too. Each user in For can have it shown.
 	Details string `json:"details,omitempty"`
 	// Approval means that the last option refuses something, and the others approve it. Platforms can color them.
@@ -128,6 +130,7 @@ type Decision string
 const (
 	Pending  Decision = "pending"
 	Approved Decision = "approved" // for this call
+	Amended  Decision = "amended"  // with the changes in the words of the answer to its question
 	Used     Decision = "used"     // the call was made
 	Always   Decision = "always"   // for this call and later ones of this kind in this room
 	Standing Decision = "standing" // the call was made because of an earlier Always

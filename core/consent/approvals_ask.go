@@ -128,29 +128,17 @@ func (ap *Approvals) decide(ctx context.Context, r chat.Approval, to chat.Decisi
 // counts. The notice has a key, so that a repetition after a crash does not ask twice. If none of them can be reached, the call is denied at
 // once.
 func (ap *Approvals) askOwners(ctx context.Context, c *action.Call, t *action.Tool, r chat.Approval, shown func(lang.Voice) string, public string, offered []string) (refused string, err error) {
-	rooms, err := ap.Owners.StaffRooms(ctx)
-	if err != nil {
-		return "", err
-	}
 	where := "approval.ask_direct"
 	if !c.Turn.Private {
 		where = "approval.ask_room"
 	}
-	reached := false
-	for owner, room := range rooms {
-		ctx := ap.Owners.Speak(ctx, owner)
+	reached, err := ap.tellApprovers(ctx, r, func(ctx context.Context, owner chat.EntityID) (string, chat.Question, error) {
 		line := lang.Say(ctx, where, "user", c.Turn.Speaker(c.Turn.Message), "room", text.Label(c.Turn.Room.Name), "platform", text.Label(c.Turn.Room.Connector)) + "\n" + shown(lang.Of(ctx))
 		own, err := ap.offeredTo(ctx, owner, offered)
-		if err != nil {
-			return "", err
-		}
-		err = ap.Tell(ctx, chat.Notice{To: chat.Address{Room: room}, Text: line, Key: card(r), Ask: &chat.Question{
-			Options: said(lang.Of(ctx), own), Other: lang.Say(ctx, "approval.reason"), Approval: true, For: []chat.EntityID{owner}, Expires: r.Expires, Handler: Handler, Payload: r.ID,
-		}})
-		if err != nil {
-			ap.Log.Warn("can't ask for an approval", "account", owner, "err", err)
-		}
-		reached = reached || err == nil
+		return line, chat.Question{Options: said(lang.Of(ctx), own), Other: lang.Say(ctx, "approval.reason")}, err
+	})
+	if err != nil {
+		return "", err
 	}
 	if !reached {
 		if public != "" {
@@ -169,6 +157,28 @@ func (ap *Approvals) askOwners(ctx context.Context, c *action.Call, t *action.To
 	return "", err
 }
 
+// tellApprovers sends the card of r to each owner and each member of the staff, with the text and the question that describe returns in their
+// language. reached reports whether one of them can read it. It fails with the error of describe or the store.
+func (ap *Approvals) tellApprovers(ctx context.Context, r chat.Approval, describe func(context.Context, chat.EntityID) (string, chat.Question, error)) (reached bool, err error) {
+	rooms, err := ap.Owners.StaffRooms(ctx)
+	if err != nil {
+		return false, err
+	}
+	for owner, room := range rooms {
+		ctx := ap.Owners.Speak(ctx, owner)
+		line, q, err := describe(ctx, owner)
+		if err != nil {
+			return false, err
+		}
+		q.Approval, q.For, q.Expires, q.Handler, q.Payload = true, []chat.EntityID{owner}, r.Expires, Handler, r.ID
+		if err = ap.Tell(ctx, chat.Notice{To: chat.Address{Room: room}, Text: line, Key: card(r), Ask: &q}); err != nil {
+			ap.Log.Warn("can't ask for an approval", "account", owner, "err", err)
+		}
+		reached = reached || err == nil
+	}
+	return reached, nil
+}
+
 // offeredTo returns the options of the card of an approver: only owners approve all calls of a kind. It fails with the error of the store.
 func (ap *Approvals) offeredTo(ctx context.Context, approver chat.EntityID, offered []string) ([]string, error) {
 	owns, err := ap.Owners.Owns(ctx, approver)
@@ -178,24 +188,11 @@ func (ap *Approvals) offeredTo(ctx context.Context, approver chat.EntityID, offe
 // reason returns the approver's reason to refuse r, for the model; empty without one. Without them the refusal is still right, so a
 // failure is only logged.
 func (ap *Approvals) reason(ctx context.Context, c *action.Call, r chat.Approval) string {
-	_, q, err := Of(ctx, c, approvalSubject+r.ID)
-	rooms := map[chat.EntityID]chat.RoomID{}
-	if err == nil && q.By == "" && ap.Asked != nil {
-		rooms, err = ap.Owners.StaffRooms(ctx)
-	}
-	if room, ok := rooms[r.By]; ok && err == nil {
-		asked := r
-		asked.Decided = time.Time{}
-		q, err = ap.Asked(ctx, room, card(asked))
-	}
-	if chat.Unless(err, chat.ErrNotFound) != nil {
+	said, err := ap.said(ctx, c, r)
+	if err != nil {
 		ap.Log.Warn("can't read why a call was refused", "tool", r.Tool, "err", err)
 	}
-	if q.By != r.By || q.By == "" {
-		return ""
-	}
-	said := q.Options[q.Choice]
-	if decision(said) != chat.Denied || lang.Is(deny, said) {
+	if said == "" || decision(said) != chat.Denied || lang.Is(deny, said) {
 		return ""
 	}
 	for _, label := range lang.Every(deny) {
@@ -206,6 +203,25 @@ func (ap *Approvals) reason(ctx context.Context, c *action.Call, r chat.Approval
 	}
 	said = strings.TrimLeft(said, " :,.;-–—")
 	return " The reason, in the words of the approver: " + strconv.Quote(text.Brief(text.Visible(said), maxReason))
+}
+
+// said returns the option or the words that decided r; "" if the decision was made elsewhere than in a chat. It fails with the error
+// of the store.
+func (ap *Approvals) said(ctx context.Context, c *action.Call, r chat.Approval) (string, error) {
+	_, q, err := Of(ctx, c, approvalSubject+r.ID)
+	rooms := map[chat.EntityID]chat.RoomID{}
+	if err == nil && q.By == "" && ap.Asked != nil {
+		rooms, err = ap.Owners.StaffRooms(ctx)
+	}
+	if room, ok := rooms[r.By]; ok && err == nil {
+		asked := r
+		asked.Decided = time.Time{}
+		q, err = ap.Asked(ctx, room, card(asked))
+	}
+	if err != nil || q.By != r.By || q.By == "" {
+		return "", chat.Unless(err, chat.ErrNotFound)
+	}
+	return q.Options[q.Choice], nil
 }
 
 // maxReason is the maximum length of a reason, in characters.
@@ -219,7 +235,7 @@ func (ap *Approvals) Retired(ctx context.Context, q chat.Question) (string, erro
 	}
 	key := ""
 	switch r.Decision {
-	case chat.Approved, chat.Used, chat.Always:
+	case chat.Approved, chat.Amended, chat.Used, chat.Always:
 		key = "approval.approved_by"
 	case chat.Denied:
 		key = "approval.denied_by"
@@ -230,6 +246,9 @@ func (ap *Approvals) Retired(ctx context.Context, q chat.Question) (string, erro
 	}
 	if key == "" || r.By == "" {
 		return lang.Say(ctx, "approval.over"), nil
+	}
+	if r.Tool == heldTool {
+		key = map[bool]string{true: "hold.denied_by", false: "hold.approved_by"}[r.Decision == chat.Denied]
 	}
 	return lang.Say(ctx, key, "user", text.Label(ap.Owners.Name(ctx, r.By))), nil
 }
@@ -246,7 +265,7 @@ func (ap *Approvals) Decide(ctx context.Context, id string, approve bool, by cha
 // Chosen implements [action.ChoiceHandler]: an owner has decided, and the waiting run continues. It returns the reply
 // to the owner. After a crash it can be called again for the same choice, and then returns the same reply.
 func (ap *Approvals) Chosen(ctx context.Context, q chat.Question) (string, error) {
-	to := decision(q.Options[q.Choice])
+	to := decisionOf(q)
 	if may, err := ap.mayDecide(ctx, to, q.By); err != nil || !may {
 		return lang.Say(ctx, "choice.not_yours"), err
 	}
@@ -280,8 +299,9 @@ func (ap *Approvals) Chosen(ctx context.Context, q chat.Question) (string, error
 		return "", err
 	}
 	ap.closeCards(ctx, asked)
-	if to == chat.Denied {
-		return lang.Say(ctx, "approval.denied"), nil
+	key := map[bool]string{true: "approval.denied", false: "approval.approved"}[to == chat.Denied]
+	if now.Tool == heldTool {
+		key = map[bool]string{true: "hold.denied", false: "hold.approved"}[to == chat.Denied]
 	}
-	return lang.Say(ctx, "approval.approved"), nil
+	return lang.Say(ctx, key), nil
 }

@@ -81,7 +81,7 @@ func (ap *Approvals) atLimit(ctx context.Context, r chat.Approval) (bool, error)
 	}
 	waiting := 0
 	for _, a := range all {
-		if a.Decision == chat.Pending && a.Run != r.Run && !replaces(r, a) {
+		if a.Decision == chat.Pending && a.Run != r.Run && a.Tool != heldTool && !replaces(r, a) {
 			waiting++
 		}
 	}
@@ -154,7 +154,7 @@ func (ap *Approvals) Waiting(ctx context.Context, runs []chat.Run) string {
 	var tools []string
 	for _, a := range all {
 		_, tool, _ := strings.Cut(a.Tool, "/")
-		if a.Decision == chat.Pending && slices.ContainsFunc(runs, func(r chat.Run) bool { return r.ID == a.Run }) {
+		if a.Decision == chat.Pending && a.Tool != heldTool && slices.ContainsFunc(runs, func(r chat.Run) bool { return r.ID == a.Run }) {
 			tools = append(tools, text.Label(tool))
 		}
 	}

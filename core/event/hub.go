@@ -218,7 +218,8 @@ func (f *follower) emit(s answer.Step) {
 		f.add(0)
 	}
 	switch {
-	case s.Kind == answer.Withdrawn, s.Kind == answer.Text && s.Call == "" && !s.Notice: // withdrawn: nothing has accumulated
+	case s.Notice:
+	case s.Kind == answer.Withdrawn, s.Kind == answer.Text && s.Call == "": // withdrawn: nothing has accumulated
 		f.deliver(ContentUpdated{RunInfo: f.info, Step: s.Step, Chunk: s.Text, Accumulated: s.Whole})
 	case s.Tool != nil:
 		t := *s.Tool

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -191,20 +192,22 @@ func (cs *Choices) typed(ctx context.Context, m chat.Message, asked []chat.Quest
 	if len(asked) == 0 {
 		return chat.Accepted{}, false, nil
 	}
-	q := asked[len(asked)-1]
+	q, asker, reply, err := cs.addressed(ctx, m, asked)
+	if err != nil {
+		return chat.Accepted{}, false, chat.Unless(err, chat.ErrNotFound)
+	}
 	i, ok := answer.Choices{Options: q.Options}.Named(m.Text)
 	words := ""
 	if len(q.Fields) > 0 {
 		if words, ok = q.FormWords(m.Text); !ok {
 			i, words = len(q.Options)-1, ""
 		}
-	} else if ok = ok && len(m.Text) <= 4*maxLabel; !ok && q.Other != "" && q.Handler != action.AsMessage && (!q.Approval || refuses(q, m.Text)) {
+	} else if ok = ok && len(m.Text) <= 4*maxLabel; !ok && q.Other != "" && q.Handler != action.AsMessage && (!q.Approval || refuses(q, m.Text) || q.Replies && reply) {
 		words = m.Text
 	} else if !ok {
 		return chat.Accepted{}, false, nil
 	}
-	asker, err := cs.Store.Run(ctx, q.Run)
-	if err == nil {
+	if ok = true; !reply {
 		ok, err = cs.isNewest(ctx, q, asker)
 	}
 	if err != nil || !ok {
@@ -219,6 +222,22 @@ func (cs *Choices) typed(ctx context.Context, m chat.Message, asked []chat.Quest
 	c := chat.Choice{Question: q.ID, Option: i, Words: words, Room: m.Room, Author: m.Author, BilledTo: m.Address.BilledTo, Name: m.Name, Roles: m.Roles}
 	acc, err = cs.choose(ctx, c, m.ID, m.Text)
 	return acc, err == nil && acc.Refused == "", err
+}
+
+// addressed returns the question that m replies to, or else the newest one, with the run that asked. It fails with the error of the store.
+func (cs *Choices) addressed(ctx context.Context, m chat.Message, asked []chat.Question) (q chat.Question, asker chat.Run, reply bool, err error) {
+	for _, q = range asked { // the last one stays
+		if asker, err = cs.Store.Run(ctx, q.Run); err != nil {
+			return q, asker, false, err
+		}
+		for _, s := range asker.Shown {
+			// a platform can name a message with its chat or without
+			if s.ID != "" && m.InReplyTo != "" && path.Base(string(m.InReplyTo)) == path.Base(s.ID) {
+				return q, asker, true, nil
+			}
+		}
+	}
+	return q, asker, false, nil
 }
 
 // refuses reports whether text begins with the last option of q, which refuses something: other words are no answer to it.

@@ -72,6 +72,7 @@ func (e *ending) decide(err error) (*chat.Verdict, error) {
 		e.abandon()
 	}
 	e.calls.EndCalls(err)
+	e.waiting.hold.notice("")
 	v := e.verdict(err)
 	return &v, nil
 }
@@ -114,7 +115,7 @@ func (e *ending) verdict(err error) chat.Verdict {
 // notifies reports whether the end of the answer notifies the asker: they have waited long, want it, and have not written since.
 func (e *ending) notifies(o answer.Outcome) bool {
 	run, since := e.at.run, e.at.run.Opened
-	if run.Retried != 0 || e.waiting.from != nil { // a user has just asked again, or decided
+	if run.Retried != 0 || e.waiting.from != nil && e.waiting.hold.draft == nil { // a user has just asked again, or decided
 		since = e.at.info.Start
 	}
 	if !e.at.posts || !run.Kind.Claims() || o.Withdrawn || !slices.Contains([]answer.Status{answer.Completed, answer.Failed, answer.TimedOut}, o.Status) || time.Since(since) <= chat.SlowAfter {

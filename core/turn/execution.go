@@ -105,9 +105,15 @@ func (x *execution) generate(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	x.gen.Pass = x.spending.budgetCheck()
-	if err = x.gen.Write(ctx, st); errors.Is(err, errDeclined) {
-		return nil
+	hold := x.waiting.hold
+	if hold.begin(); !hold.whole {
+		x.gen.Pass = x.spending.budgetCheck()
+		if err = x.gen.Write(ctx, st); errors.Is(err, errDeclined) {
+			return nil
+		}
+	}
+	if err == nil {
+		err = hold.check(ctx)
 	}
 	if err == nil {
 		x.speak(ctx)

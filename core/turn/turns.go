@@ -93,6 +93,7 @@ func (ts *Turns) execution(at *attempt, gap int) *execution {
 	}
 	w := &waiting{at: at, journal: j, store: ts.Asking.Parking, gen: gen, calls: calls}
 	ak := &asking{Asking: ts.Asking, at: at, journal: j, calls: calls, waiting: w}
+	w.hold = &holding{at: at, journal: j, policy: ts.Preparer.Recaller.Access, approvals: g.Approvals, calls: calls, gen: gen, asking: ak, waiting: w}
 	sp := &spending{Gate: g.Gate, at: at, gen: gen, waiting: w, asking: ak}
 	x := &execution{
 		Turns: ts, at: at, journal: j, calls: calls, gen: gen, asking: ak, waiting: w, spending: sp,

@@ -32,6 +32,7 @@ type continuation struct {
 	Acting string          `json:"acting,omitempty"` // the last writing call that the run had begun
 	State  *generate.State `json:"state,omitempty"`  // nil: it starts from the beginning
 	Used   *llm.UsageSum   `json:"used,omitempty"`   // the usage of the answer so far
+	Draft  *heldDraft      `json:"draft,omitempty"`  // of an answer that is held
 }
 
 // waiting is one holder's part in its run's wait for a person, without holding the room. A wait can last for hours or
@@ -49,6 +50,7 @@ type waiting struct {
 	store   ParkStore
 	gen     *generate.Writer
 	calls   *toolcall.Calls
+	hold    *holding
 
 	now  *action.Wait  // the new wait, once there is one
 	from *continuation // of an earlier wait
@@ -107,9 +109,13 @@ func (w *waiting) resume() {
 	if w.at.answer.View().Choices != nil {
 		w.at.answer.Apply(answer.Change{Kind: answer.ChoicesChanged})
 	}
+	w.hold.restore(w.from.Draft)
 	if w.from.State != nil {
 		w.gen.State = w.from.State
 		w.gen.Resume()
+	}
+	if w.hold.whole {
+		w.gen.Trace = w.from.Draft.Trace
 	}
 }
 
@@ -175,7 +181,7 @@ func (w *waiting) chose(ctx context.Context, waitedFor string) (q chat.Question,
 // now: a choice, or a stop, which stopped reports and is called afterwards.
 func (w *waiting) release(ctx context.Context, stopped func() bool) error {
 	changes, _ := w.at.answer.Since(0)
-	c := continuation{Shown: relay.Shown{Changes: changes}, For: w.now.For, Acting: w.calls.Acting(), State: w.gen.State, Used: quota.UsageOf(ctx, w.at.run.Attempts > 0)}
+	c := continuation{Shown: relay.Shown{Changes: changes}, For: w.now.For, Acting: w.calls.Acting(), State: w.gen.State, Used: quota.UsageOf(ctx, w.at.run.Attempts > 0), Draft: w.hold.store()}
 	data, err := json.Marshal(c)
 	if err == nil {
 		err = w.journal.persist(ctx, func() error {

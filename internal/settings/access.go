@@ -23,7 +23,7 @@ func Access(cfg config.Config) access.Policy {
 	direct, page := cfg.SwitchDirect()
 	a.Switch = access.SwitchPolicy{Direct: direct, Connectors: map[string]bool{web.Name: page}}
 	for _, o := range c.Overrides {
-		override := access.Override{RoomSet: places(o.Rooms), System: o.System, Tools: o.Tools, Model: o.Model, Users: set(o.Users, Entity)}
+		override := access.Override{RoomSet: places(o.Rooms), System: o.System, Tools: o.Tools, Model: o.Model, Hold: o.Hold, Users: set(o.Users, Entity)}
 		if o.Group != nil {
 			override.Group = access.GroupAccess(*o.Group)
 		}
