@@ -12,6 +12,7 @@ import (
 	"parley/core"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/lang"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
 )
@@ -291,8 +292,8 @@ func TestLastWordIsRefusedForGood(t *testing.T) {
 	}{
 		"its markup":              {streamed, func(r progressivetest.Request) bool { return r.Part.Text == prose }, errOther, 1, 3, 3 * time.Second, []string{prose}},
 		"edits":                   {streamed, func(r progressivetest.Request) bool { return r.Op == progressive.Edit }, errOther, 2, 3, 3 * time.Second, []string{prose}},
-		"its text":                {streamed, func(r progressivetest.Request) bool { return r.Part.Plain == prose }, errOther, 4, 3, 5 * time.Second, []string{progressive.Missing}},
-		"the text of a create":    {func(*delivery) {}, func(r progressivetest.Request) bool { return r.Part.Plain == prose }, errOther, 4, 0, 3 * time.Second, []string{progressive.Missing}},
+		"its text":                {streamed, func(r progressivetest.Request) bool { return r.Part.Plain == prose }, errOther, 4, 3, 5 * time.Second, []string{lang.Voice{}.Say("message.missing")}},
+		"the text of a create":    {func(*delivery) {}, func(r progressivetest.Request) bool { return r.Part.Plain == prose }, errOther, 4, 0, 3 * time.Second, []string{lang.Voice{}.Say("message.missing")}},
 		"everything":              {streamed, func(r progressivetest.Request) bool { return true }, errOther, 4, 3, 5 * time.Second, []string{most}},
 		"edits, with 5xx":         {streamed, func(r progressivetest.Request) bool { return r.Op == progressive.Edit }, progressive.ErrAmbiguous, 2, 8, 50 * time.Second, []string{prose}},
 		"edits and deletions too": {streamed, func(r progressivetest.Request) bool { return r.Op != progressive.Post }, errOther, 2, 3, 5 * time.Second, []string{most, prose}},

@@ -15,13 +15,18 @@ import (
 
 // Files returns the files that calls show in v, as parts to place below the text. A file larger than most bytes is
 // replaced with a line for users.
-func Files(v answer.View, most int) (parts []Part, lines []string) {
+func Files(v answer.View, most int, say func(key string, pairs ...any) string) (parts []Part, lines []string) {
 	for i, f := range v.Files() {
 		f.Name = nameOf(f, i+1)
-		if len(f.Data) <= most {
-			parts = append(parts, Part{File: &f, Plain: fmt.Sprintf("(%s can't be shown here.)", subjectOf(f))})
-		} else {
-			lines = append(lines, fmt.Sprintf("(%s is too large to show here.)", subjectOf(f)))
+		switch fits := len(f.Data) <= most; {
+		case fits && f.Picture():
+			parts = append(parts, Part{File: &f, Plain: say("message.image_refused")})
+		case fits:
+			parts = append(parts, Part{File: &f, Plain: say("message.file_refused", "file", f.Name)})
+		case f.Picture():
+			lines = append(lines, say("message.image_large"))
+		default:
+			lines = append(lines, say("message.file_large", "file", f.Name))
 		}
 	}
 	return parts, lines
@@ -36,14 +41,6 @@ func nameOf(f llm.File, n int) string {
 		return fmt.Sprintf("picture-%d.%s", n, strings.Replace(strings.TrimPrefix(f.Type, "image/"), "jpeg", "jpg", 1))
 	}
 	return fmt.Sprintf("file-%d", n)
-}
-
-// subjectOf returns the words for a file at the beginning of a sentence in the chat.
-func subjectOf(f llm.File) string {
-	if f.Picture() {
-		return "An image"
-	}
-	return "The file " + f.Name
 }
 
 // splitFiles separates the files from the texts. They are posted as messages of their own, below the text.

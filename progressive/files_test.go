@@ -11,6 +11,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/internal/lang"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
 )
@@ -43,7 +44,7 @@ func TestFiles(t *testing.T) {
 		"a large one":  {llm.File{Type: "image/png", Data: make([]byte, 13)}, []string{"(An image is too large to show here.)"}},
 		"a large file": {llm.File{Name: "a.txt", Data: make([]byte, 13)}, []string{"(The file a.txt is too large to show here.)"}},
 	} {
-		parts, lines := progressive.Files(answer.View{Segments: []answer.Segment{{}, {Call: "1", Files: []llm.File{c.file}}}}, 12)
+		parts, lines := progressive.Files(answer.View{Segments: []answer.Segment{{}, {Call: "1", Files: []llm.File{c.file}}}}, 12, lang.Voice{}.Say)
 		for _, p := range parts {
 			lines = append(lines, p.File.Name, p.Plain)
 		}

@@ -14,6 +14,7 @@ import (
 	"parley/core"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/lang"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
 )
@@ -82,7 +83,7 @@ func drafting(c *progressivetest.Chat) progressive.Sink {
 }
 
 // again is text with the mark of a repetition.
-func again(text string) string { return text + "\n\n" + progressive.Repetition }
+func again(text string) string { return text + "\n\n" + lang.Voice{}.Say("message.repeated") }
 
 // show starts a holder of the run, with a new answer.
 func (s *delivery) show() { s.showTo(slog.New(slog.DiscardHandler)) }

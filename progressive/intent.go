@@ -9,12 +9,10 @@ import (
 // mostTries is the number of create requests for a final text whose outcome no nonce can tell.
 const mostTries = 2
 
-// Repetition marks a message as a possible repetition.
-const Repetition = "(sent again; it may have arrived already)"
-
-// WithMark appends [Repetition] to p, for dialects that show that line without markup.
-func WithMark(p Part) Part {
-	const line = "\n\n" + Repetition
+// WithMark appends a line to p that marks it as a possible repetition, for dialects that show that line without markup. In all languages it
+// has at most 50 UTF-16 units.
+func WithMark(p Part, say func(key string, pairs ...any) string) Part {
+	line := "\n\n" + say("message.repeated")
 	if p.Text != "" {
 		p.Text += line
 	}

@@ -8,6 +8,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/llm"
+	"parley/internal/lang"
 	"parley/progressive/markdown"
 )
 
@@ -34,6 +35,8 @@ type MarkdownOptions struct {
 	LongCode LongCode
 	// MaxMessages is the maximum number of messages of an answer; the rest goes into a file. 0 means no limit.
 	MaxMessages int
+	// Say returns a sentence of the catalog in the language of the reader. nil: in English.
+	Say func(key string, pairs ...any) string
 }
 
 // MarkdownMessages converts an answer, complete or in progress, to messages: its Markdown, lines about calls, buttons,
@@ -51,6 +54,9 @@ func NewMarkdownMessages(o MarkdownOptions) *MarkdownMessages {
 	if o.LongCode == InFile {
 		o.Limits.Code = 2 * o.Limits.Length
 	}
+	if o.Say == nil {
+		o.Say = lang.Voice{}.Say
+	}
 	return &MarkdownMessages{MarkdownOptions: o, renderer: markdown.NewRenderer(o.Dialect, o.Limits)}
 }
 
@@ -59,7 +65,7 @@ func (p *MarkdownMessages) Parts(v answer.View, refused ...string) []Part {
 	done := v.Outcome.Done()
 	text := p.textCache.Text(v)
 	texts, code := p.converted.once(text, done, 0, refused, func() ([]Part, []Part) { return p.text(text, done, refused) })
-	files, tooLarge := Files(v, p.MostFile)
+	files, tooLarge := Files(v, p.MostFile, p.Say)
 	lines := append(p.Progress.Lines(v), tooLarge...)
 	if !done {
 		texts = p.limitGrowing(texts)
@@ -123,9 +129,11 @@ func (p *MarkdownMessages) limitGrowing(texts []Part) []Part {
 
 // truncate returns an ended answer as at most n messages, and the rest as a file.
 func (p *MarkdownMessages) truncate(text string, n int, refused []string) (texts, files []Part) {
-	line := restLine
-	if slices.Contains(refused, restName) {
-		line = restRefused
+	line, asFile := "", !slices.Contains(refused, restName)
+	if asFile {
+		line = "_(" + p.Say("message.rest_in_file", "file", restName) + ")_"
+	} else {
+		line = "_(" + p.Say("message.rest_too_long") + ")_"
 	}
 	at, open := p.cutPosition(text, n, "\n\n"+line)
 	texts, files = p.text(closeCode(text[:at], open)+"\n\n"+line, true, refused)
@@ -139,7 +147,7 @@ func (p *MarkdownMessages) truncate(text string, n int, refused []string) (texts
 		}
 		rest = rest[:most]
 	}
-	if line == restLine {
+	if asFile {
 		files = append(files, Part{File: &llm.File{Name: restName, Type: "text/markdown; charset=utf-8", Data: []byte(rest)}})
 	}
 	return texts[:min(len(texts), n)], files
@@ -176,12 +184,8 @@ func (p *MarkdownMessages) cutPosition(text string, n int, line string) (at int,
 	return at, open
 }
 
-// The file with the rest of an answer that is too long for its chat, and the line that says so.
-const (
-	restName    = "rest-of-answer.md"
-	restLine    = "_(The rest of this answer is in the file " + restName + " below.)_"
-	restRefused = "_(The rest of this answer is too long for this chat.)_"
-)
+// restName is the name of the file with the rest of an answer that is too long for its chat.
+const restName = "rest-of-answer.md"
 
 // conversion is the result of converting a text, with the arguments.
 type conversion struct {

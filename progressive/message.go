@@ -10,6 +10,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/lang"
 )
 
 const (
@@ -41,6 +42,7 @@ type Message struct {
 	window        time.Duration
 	gate          Gate
 	log           *slog.Logger
+	say           func(key string, pairs ...any) string // in the language of the run's author
 	run           chat.RunID
 	epoch         chat.Epoch
 	turn          chat.ResponseID // of the buttons to stop and retry; 0: there are none
@@ -150,6 +152,7 @@ func (m *Message) partAt(i int) *partState {
 
 // Show implements [core.Surface].
 func (m *Message) Show(ctx context.Context, a *answer.Answer, note func(chat.Shown) error) error {
+	m.say = lang.Sayer(ctx)
 	stopTyping := m.startTyping(ctx, a)
 	defer stopTyping()
 	for {

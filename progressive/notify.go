@@ -97,7 +97,7 @@ func (p *pings) nextMove(m *Message, want, files []Part, now time.Time) (s step,
 	switch old := m.partAt(movedPart); {
 	case old.state == posted && h.state == posted:
 		return step{op: Delete, index: movedPart}, true
-	case old.state == posted && (h.unpostable || h.state == unknown && !now.Before(h.nonceUntil)):
+	case old.state == posted && (h.missing != "" || h.state == unknown && !now.Before(h.nonceUntil)):
 		p.endMove(m, h, old)
 	case old.state == absent && p.due && p.canMove(m, want, files):
 		return step{op: Post, part: want[0], moves: true}, true
@@ -108,7 +108,7 @@ func (p *pings) nextMove(m *Message, want, files []Part, now time.Time) (s step,
 func (p *pings) canMove(m *Message, want, files []Part) bool {
 	h := m.parts[0]
 	return p.able && p.moves && m.deleter != nil && len(want) == 1 && len(files) == 0 && len(m.parts) == 1 && len(m.files) == 0 && !p.pinged(m) &&
-		h.state == posted && !h.replacing && !h.undeletable && !h.unpostable && h.intent.Tries <= 1
+		h.state == posted && !h.replacing && !h.undeletable && h.missing == "" && h.intent.Tries <= 1
 }
 
 // beginMove records the first message of the answer as one to delete.

@@ -29,7 +29,7 @@ type partState struct {
 	nonceUntil  time.Time  // the platform recognizes a repeated nonce until then; zero if it has none
 	refusedText string     // text whose markup the platform refused: it is sent without markup
 	replacing   bool       // it can't be edited: it is deleted with all messages below it, and posted again
-	unpostable  bool       // the platform refuses its text in every form: a line reports the missing part
+	missing     string     // the line in place of a text that the platform refuses in every form; empty if it does not
 	retried     bool       // a create request without markup was refused, and is repeated once
 	after       string     // the id of the earlier message of the answer, which it replaces: it notifies the asker
 	undeletable bool       // it can be neither edited nor deleted, or an earlier process may have deleted it
@@ -100,8 +100,8 @@ func plan(have []partState, want []Part, now time.Time, resend bool) (s step, ok
 			return step{op: Post, index: i, part: p}, true
 		}
 		h := have[i]
-		if h.unpostable {
-			p = Part{Plain: Missing, ReplyTo: p.ReplyTo}
+		if h.missing != "" {
+			p = Part{Plain: h.missing, ReplyTo: p.ReplyTo}
 		}
 		if p.Text == h.refusedText {
 			p.Text = ""

@@ -8,9 +8,6 @@ import (
 	"parley/core"
 )
 
-// Missing is shown in place of a text that the platform does not accept.
-const Missing = "(Part of the answer is missing here because it could not be shown.)"
-
 // editTries is the number of edits of one message whose outcome stays unknown before it is asked whether the platform works
 // at all. Edits can be repeated without harm, but the next question in the room waits.
 const editTries = 4
@@ -56,9 +53,9 @@ func (m *Message) finalRefused(s step, err error) error {
 	case s.op == Post && !h.retried:
 		log.Warn("the platform rejected a message; retrying once")
 		h.retried, m.retryAt = true, time.Now().Add(leastPause)
-	case !h.unpostable:
+	case h.missing == "":
 		log.Error("the platform rejected part of the answer in every form")
-		h.unpostable = true
+		h.missing = m.say("message.missing")
 	default:
 		log.Error("the end of the answer can't be shown")
 		return core.ErrUnconfirmed

@@ -19,8 +19,8 @@ import (
 	"parley/connectors/telegram"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/lang"
 	"parley/models/modelfake"
-	"parley/progressive"
 	"parley/sim"
 )
 
@@ -220,7 +220,7 @@ func (c *chatHarness) collectSights(e *sim.Evidence, run chat.Run, standing map[
 			continue
 		}
 		delete(standing, s.ID)
-		texts = append(texts, strings.TrimSuffix(withoutCalls(m.Text), "\n\n"+progressive.Repetition))
+		texts = append(texts, strings.TrimSuffix(withoutCalls(m.Text), "\n\n"+lang.Voice{}.Say("message.repeated")))
 		files = append(files, m.Files...)
 		for i, v := range m.Versions {
 			last := v.Text == m.Text

@@ -9,7 +9,7 @@ import (
 	"parley/connectors/connectortest"
 
 	"parley/config"
-	"parley/progressive"
+	"parley/internal/lang"
 )
 
 // withAccessRequest runs a test on every platform in which Ada owns the gateway, and has written to it once. Eve knocks.
@@ -95,7 +95,7 @@ func TestCrashBetweenPressAndLetIn(t *testing.T) {
 			}
 			told := 0
 			for _, text := range connectortest.BotTexts(c, c.Direct(connectortest.Eve)) {
-				if !strings.HasSuffix(text, progressive.Repetition) {
+				if !strings.HasSuffix(text, lang.Voice{}.Say("message.repeated")) {
 					told += strings.Count(text, "approved you")
 				}
 			}

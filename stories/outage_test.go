@@ -12,8 +12,8 @@ import (
 	"parley/connectors/connectortest"
 	"parley/connectors/connectortest/telegramworld"
 	"parley/connectors/telegram/telegramfake"
+	"parley/internal/lang"
 	"parley/models/modelfake"
-	"parley/progressive"
 )
 
 // An outage fails every request to Telegram's server from its beginning.
@@ -94,9 +94,9 @@ func (c *chatHarness) surviveOutage(w *telegramworld.Platform, kind string, d ti
 	mend()
 	c.Pass(65 * time.Second)
 	for _, in := range []connectortest.Room{c.ada, c.group, bob} {
-		want := [][]string{{"Yes."}, {"Yes.\n\n" + progressive.Repetition}}
+		want := [][]string{{"Yes."}, {"Yes.\n\n" + lang.Voice{}.Say("message.repeated")}}
 		if done {
-			want = [][]string{{"Yes.", "Yes.\n\n" + progressive.Repetition}}
+			want = [][]string{{"Yes.", "Yes.\n\n" + lang.Voice{}.Say("message.repeated")}}
 		}
 		if in == bob {
 			want = [][]string{{tale + " The end."}}

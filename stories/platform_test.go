@@ -339,7 +339,7 @@ func (c *chatHarness) wantOnceOrMarked(f connectortest.Fault, text string) {
 	c.WaitIdle()
 	want := []string{text}
 	if arrived := f.Lost || f.Mute > 0; c.platform.noLookup && (arrived || f.Dropped || f.BadGateway) {
-		want = []string{text + "\n\n" + progressive.Repetition}
+		want = []string{text + "\n\n" + lang.Voice{}.Say("message.repeated")}
 		if arrived {
 			c.allowedOrphans = 1 // it is shown, but its id is unknown
 			want = []string{text, want[0]}

@@ -11,8 +11,8 @@ import (
 	"parley/connectors/connectortest"
 	"parley/core/chat"
 
+	"parley/internal/lang"
 	"parley/models/modelfake"
-	"parley/progressive"
 )
 
 // setReminder has the model set a reminder when from next speaks in a place.
@@ -82,7 +82,7 @@ func TestReminderAndACrash(t *testing.T) {
 				c.Errorf("there were %d moments; want at least 8", n)
 			}
 			all := c.reminders(c.ada)
-			unmarked := slices.DeleteFunc(slices.Clone(all), func(text string) bool { return strings.HasSuffix(text, progressive.Repetition) })
+			unmarked := slices.DeleteFunc(slices.Clone(all), func(text string) bool { return strings.HasSuffix(text, lang.Voice{}.Say("message.repeated")) })
 			if len(all) == 0 || len(unmarked) > 1 {
 				c.Errorf("death at moment %d: she reads %q", at, all)
 			}

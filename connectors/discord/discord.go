@@ -36,6 +36,7 @@ import (
 	"parley/connectors"
 	"parley/core/chat"
 	"parley/internal/guard"
+	"parley/internal/lang"
 	"parley/progressive"
 )
 
@@ -136,6 +137,7 @@ func (d *Discord) Open(ctx context.Context, a chat.Address) (progressive.Sink, e
 		return nil, err
 	}
 	s := &sink{client: d.client, bot: me.ID, to: to, log: d.log, report: d.report, prose: d.config.in(to.Guild).Messages(display), threads: d.threads}
+	s.prose.Say = lang.Sayer(ctx)
 	if len(a.Response) > 0 {
 		return newResponse(s, d.acks, a.Response)
 	}

@@ -21,10 +21,10 @@ const (
 	harmfulLink    = 240000
 )
 
-// filters maps the codes of content filters to the text that users read instead.
+// filters maps the codes of content filters to the key of the text that users read instead.
 var filters = map[int]string{
-	autoModeration: "This server's AutoMod blocked my answer. Ask a moderator to exempt me, or rephrase your question.",
-	harmfulLink:    "Discord blocked a link in my answer. Ask me again without links.",
+	autoModeration: "message.moderated",
+	harmfulLink:    "message.link_blocked",
 }
 
 // judge classifies a request's error for the conversation, in the terms of package progressive: RetryAfter and
@@ -77,7 +77,7 @@ func (s *sink) judgeFilter(p progressive.Part, err error) error {
 	if p.File != nil || s.blocked != "" || !errors.As(err, &r) || filters[r.code] == "" {
 		return err
 	}
-	s.blocked = filters[r.code]
+	s.blocked = s.prose.Say(filters[r.code])
 	s.log.Error("AutoMod blocked an answer; the user was told. The server's moderators can exempt the bot's role",
 		"channel", s.to.Channel, "err", r)
 	return fmt.Errorf("%w: %w", progressive.ErrUnparsable, r)

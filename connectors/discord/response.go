@@ -70,12 +70,6 @@ func (r *response) BudgetHint() (progressive.BudgetHint, bool) { return r.chat.B
 // NonceWindow implements [progressive.NonceKeeper].
 func (r *response) NonceWindow() time.Duration { return nonceWindow }
 
-// The texts of responses without any other.
-const (
-	stopped   = "*Stopped.*"
-	filesOnly = "Here you are:"
-)
-
 // HasButtons implements [progressive.Buttoner].
 func (r *response) HasButtons() bool { return true }
 
@@ -93,9 +87,9 @@ func (r *response) Render(v answer.View, refused ...string) []progressive.Part {
 	if !v.Outcome.Done() || len(parts) > 0 && parts[0].File == nil {
 		return parts
 	}
-	text := stopped
+	text := "*" + r.chat.prose.Say("turn.stopped") + "*"
 	if len(parts) > 0 {
-		text = filesOnly
+		text = r.chat.prose.Say("message.files")
 	}
 	return append([]progressive.Part{{Text: text, Plain: text, Offer: v.Choices}}, parts...)
 }

@@ -118,7 +118,9 @@ func (s *sink) Pings() (notifies, moves bool) { return true, true }
 func (s *sink) Resends() bool { return true }
 
 // Marked implements [progressive.Resender]. The length limit of a rendered message leaves room for the mark.
-func (s *sink) Marked(p progressive.Part) progressive.Part { return progressive.WithMark(p) }
+func (s *sink) Marked(p progressive.Part) progressive.Part {
+	return progressive.WithMark(p, s.prose.Say)
+}
 
 // body holds the fields of a create or an edit. Its zero value disables mentions and link previews. Its buttons are always
 // sent, because an edit without the field keeps the old ones. A list of files replaces all others.

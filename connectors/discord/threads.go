@@ -121,7 +121,7 @@ func (s *sink) sayLocked(ctx context.Context, nonce string, err error) {
 	if !errors.As(err, &r) || r.code != threadLocked && r.code != threadArchived || s.to.Parent == "" {
 		return
 	}
-	b := body{Nonce: nonceOf(nonce + "/locked"), Enforce: true, Content: "<#" + s.to.Channel + "> is locked, so I can't answer there."}
+	b := body{Nonce: nonceOf(nonce + "/locked"), Enforce: true, Content: s.prose.Say("message.locked", "channel", "<#"+s.to.Channel+">")}
 	if err := s.client.do(ctx, http.MethodPost, "channels/"+s.to.Parent+"/messages", b, nil); err != nil {
 		s.log.Info("the channel can't be told that its thread is locked", "channel", s.to.Parent, "err", err)
 	}

@@ -11,14 +11,8 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/lang"
 	"parley/progressive"
-)
-
-// The texts about commands that only their author and the bot see.
-const (
-	done         = "Done."
-	commandsOnly = "I only take commands this way. Please write to me in the group, or in a direct chat."
-	notInTime    = "I couldn't answer a command privately in time. Please send it again, or use it in a direct chat with me."
 )
 
 // whisper is the answer to an ephemeral message (Bot API 10.2): only the user who sent the message sees it. Within 15
@@ -78,11 +72,11 @@ func (w *whisper) next() bool {
 }
 
 // replaced returns the answer for the group, if the user can't get it; otherwise nil.
-func (w *whisper) replaced(v answer.View) []progressive.Part {
+func (w *whisper) replaced(v answer.View, say func(key string, pairs ...any) string) []progressive.Part {
 	if w == nil || w.step != refused || v.Outcome.Withdrawn {
 		return nil
 	}
-	return []progressive.Part{{Plain: notInTime}}
+	return []progressive.Part{{Plain: say("message.late")}}
 }
 
 // posted names a message of the bot. Ephemeral messages have numbers of their own, for each chat.
@@ -133,7 +127,8 @@ func (s self) whispered(in chat.Message, m *tgbotapi.Message, number int) chat.M
 
 // whispered delivers an ephemeral message, and tells its author at once why there will be no answer, if so.
 func (p *updates) whispered(ctx context.Context, m *tgbotapi.Message, in chat.Message) error {
-	text := commandsOnly // others must not read it in later answers
+	voice := lang.In(languageOf(m.From))
+	text := voice.Say("message.commands_only") // others must not read it in later answers
 	if chat.IsCommand(in.Text) {
 		acc, err := p.h(ctx, in)
 		switch {
@@ -143,7 +138,7 @@ func (p *updates) whispered(ctx context.Context, m *tgbotapi.Message, in chat.Me
 			return nil
 		}
 		if text = acc.Refused; acc.Run == "" && text == "" {
-			text = done
+			text = voice.Say("turn.done")
 		}
 	}
 	if w, err := parseWhisper(in.Address.Response); text != "" && err == nil {

@@ -9,6 +9,7 @@ import (
 
 	"parley/connectors/telegram/telegramfake"
 	"parley/core/chat"
+	"parley/internal/lang"
 	"parley/internal/require"
 	"parley/progressive"
 )
@@ -70,7 +71,7 @@ func TestEphemeralAnswerTooLate(t *testing.T) {
 				}
 				all := r.Messages(g)
 				m := all[len(all)-1]
-				if got, want := m.Text, map[bool]string{true: "A secret", false: notInTime}[admin]; got != want || (m.Receiver != 0) != admin {
+				if got, want := m.Text, map[bool]string{true: "A secret", false: lang.Voice{}.Say("message.late")}[admin]; got != want || (m.Receiver != 0) != admin {
 					t.Errorf("the group has %+v; want %q", m, want)
 				}
 			})
@@ -87,8 +88,8 @@ func TestEphemeralRefusals(t *testing.T) {
 		took int
 	}{
 		"refused":    {"/usage", chat.Accepted{Refused: "Not for you."}, "Not for you.", 1},
-		"done":       {"/usage", chat.Accepted{}, done, 1},
-		"no command": {"a secret", chat.Accepted{}, commandsOnly, 0},
+		"done":       {"/usage", chat.Accepted{}, "Done.", 1},
+		"no command": {"a secret", chat.Accepted{}, lang.Voice{}.Say("message.commands_only"), 0},
 		"blocked":    {"/usage", chat.Accepted{Blocked: true}, "", 1},
 	} {
 		t.Run(name, func(t *testing.T) {

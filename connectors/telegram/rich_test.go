@@ -13,6 +13,7 @@ import (
 	"parley/connectors/telegram/telegramfake"
 	"parley/core/answer"
 	"parley/internal/golden"
+	"parley/internal/lang"
 	"parley/internal/require"
 	"parley/progressive"
 	"parley/progressive/markdown"
@@ -263,9 +264,9 @@ func TestRichLines(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", richMessage(parts[0]), want)
 	}
 	checkRich(t, "lines", parts)
-	marked := (&sink{}).Marked(parts[0])
+	marked := (&sink{prose: connectors.Display{}.Messages(richDisplay(false))}).Marked(parts[0])
 	checkRich(t, "marked", []progressive.Part{marked})
-	if text, _ := telegramfake.ParseRich(richMessage(marked), false); !strings.HasSuffix(text, progressive.Repetition) || !strings.HasSuffix(marked.Plain, progressive.Repetition) {
+	if text, _ := telegramfake.ParseRich(richMessage(marked), false); !strings.HasSuffix(text, lang.Voice{}.Say("message.repeated")) || !strings.HasSuffix(marked.Plain, lang.Voice{}.Say("message.repeated")) {
 		t.Errorf("marked: %s", text)
 	}
 	if n := markdown.UTF16(parts[0].Plain); n == 0 {

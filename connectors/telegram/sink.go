@@ -96,7 +96,7 @@ func scopeOf(kind string, id int64) progressive.Scope {
 
 // Render implements [progressive.Sink].
 func (s *sink) Render(v answer.View, refused ...string) []progressive.Part {
-	if parts := s.whisper.replaced(v); parts != nil {
+	if parts := s.whisper.replaced(v, s.prose.Say); parts != nil {
 		return parts
 	}
 	if s.rich != nil && !s.telegram.unrich.has(s.to.Chat) {
@@ -116,9 +116,9 @@ func (s *sink) Resends() bool { return s.telegram.config.Ambiguous != AmbiguousS
 
 // Marked implements [progressive.Resender]. The length limits of a rendered message leave room for the mark.
 func (s *sink) Marked(p progressive.Part) progressive.Part {
-	marked := progressive.WithMark(p)
+	marked := progressive.WithMark(p, s.prose.Say)
 	if isRich(p) {
-		marked.Text = p.Text + "\n\n" + richLines([]string{progressive.Repetition})
+		marked.Text = p.Text + "\n\n" + richLines([]string{s.prose.Say("message.repeated")})
 	}
 	return marked
 }

@@ -30,6 +30,7 @@ import (
 
 	"parley/connectors"
 	"parley/core/chat"
+	"parley/internal/lang"
 	"parley/progressive"
 )
 
@@ -119,6 +120,9 @@ func (t *Telegram) Open(ctx context.Context, a chat.Address) (progressive.Sink, 
 		return nil, err
 	}
 	s := newSink(t, own)
+	if s.prose.Say = lang.Sayer(ctx); s.rich != nil {
+		s.rich.Say = s.prose.Say
+	}
 	if s.whisper, err = parseWhisper(a.Response); err != nil {
 		return nil, fmt.Errorf("%w: %w", chat.ErrUnreached, err)
 	}

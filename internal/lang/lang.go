@@ -211,5 +211,10 @@ func Of(ctx context.Context) Voice {
 	return Voice{}
 }
 
+// Sayer returns [Say] for ctx, for code that says sentences without a context, or seldom: the language is found with the first one.
+func Sayer(ctx context.Context) func(key string, pairs ...any) string {
+	return func(key string, pairs ...any) string { return Say(ctx, key, pairs...) }
+}
+
 // Say is [Voice.Say] in the language of the user of ctx.
 func Say(ctx context.Context, key string, pairs ...any) string { return Of(ctx).Say(key, pairs...) }

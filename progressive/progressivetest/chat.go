@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"parley/core/answer"
+	"parley/internal/lang"
 	"parley/progressive"
 )
 
@@ -146,7 +147,7 @@ func (c *Chat) Render(v answer.View, _ ...string) (parts []progressive.Part) {
 	if n := len(parts); n > 0 {
 		parts[n-1].Offer = v.Choices
 	}
-	files, _ := progressive.Files(v, 1<<20)
+	files, _ := progressive.Files(v, 1<<20, lang.Voice{}.Say)
 	return append(parts, files...)
 }
 
@@ -184,7 +185,9 @@ func (c *Chat) Notified() (texts []string) {
 }
 
 // Marked implements [progressive.Resender].
-func (c *Chat) Marked(p progressive.Part) progressive.Part { return progressive.WithMark(p) }
+func (c *Chat) Marked(p progressive.Part) progressive.Part {
+	return progressive.WithMark(p, lang.Voice{}.Say)
+}
 
 // Scopes are the chat and the bot.
 func (c *Chat) Scopes(progressive.Op) []progressive.Scope {

@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode"
 
+	"parley/internal/lang"
 	"parley/progressive"
 )
 
@@ -57,7 +58,7 @@ func (c *Chat) check(r Request) {
 		c.problem("%s shows %q and is asked to show %q", r.ID, m.versions[len(m.versions)-1], says(r.Part))
 	}
 	text := says(r.Part)
-	if n := len(strings.TrimSuffix(text, "\n\n"+progressive.Repetition)); c.Max > 0 && n > c.Max {
+	if n := len(strings.TrimSuffix(text, "\n\n"+lang.Voice{}.Say("message.repeated"))); c.Max > 0 && n > c.Max {
 		c.problem("I7: %s of %d units", r.Op, n)
 	}
 	if strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) }) == "" {

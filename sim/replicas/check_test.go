@@ -10,7 +10,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
-	"parley/progressive"
+	"parley/internal/lang"
 	"parley/progressive/progressivetest"
 	"parley/sim"
 )
@@ -128,7 +128,7 @@ func (w *simulation) shows(run chat.Run, said string) (wrong []string) {
 		}
 	}
 	for _, m := range seen {
-		bare, marked := strings.CutSuffix(m.text, "\n\n"+progressive.Repetition)
+		bare, marked := strings.CutSuffix(m.text, "\n\n"+lang.Voice{}.Say("message.repeated"))
 		at := slices.Index(want, bare)
 		skip(at)
 		switch {

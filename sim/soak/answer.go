@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"parley/progressive"
+	"parley/internal/lang"
 )
 
 // message is a visible message of the agent.
@@ -26,7 +26,7 @@ type piece struct {
 // pieceOf locates a message within an answer.
 func pieceOf(words []string, m message, nth int) piece {
 	p := piece{message: m, nth: nth}
-	bare, marked := strings.CutSuffix(m.text, "\n\n"+progressive.Repetition)
+	bare, marked := strings.CutSuffix(m.text, "\n\n"+lang.Voice{}.Say("message.repeated"))
 	said := strings.Fields(bare)
 	p.marked = marked
 	if len(said) == 0 {

@@ -13,14 +13,13 @@ import (
 	"parley/core/llm"
 	"parley/internal/lang"
 	"parley/internal/require"
-	"parley/progressive"
 )
 
 const (
 	whole  = "About q0001: q0001.00 q0001.01 end."
 	part   = "About q0001: q0001.00" // a preview, and the first half
 	second = "q0001.01 end."
-	mark   = "\n\n" + progressive.Repetition
+	mark   = "\n\n(sent again; it may have arrived already)"
 	notice = "Something else."
 )
 

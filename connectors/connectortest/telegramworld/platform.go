@@ -179,3 +179,6 @@ func (w *Platform) SayInTopic(from connectortest.User, in telegramfake.Chat, top
 	w.visit(place(in.ID))
 	w.Fake.Say(in, w.users[from], text, telegramfake.InTopic(topic))
 }
+
+// User returns the account of a user.
+func (w *Platform) User(who connectortest.User) telegramfake.User { return w.users[who] }

@@ -218,3 +218,10 @@ func (s *Server) mustGuild(id string) *guild {
 	}
 	return g
 }
+
+// SetClientLocale sets the language of all users' clients, as interactions report it.
+func (s *Server) SetClientLocale(code string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clients = code
+}

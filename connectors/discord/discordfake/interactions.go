@@ -1,6 +1,7 @@
 package discordfake
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -197,7 +198,7 @@ func (s *Server) interact(i *interaction, data object) string {
 	s.interactions = append(s.interactions, i)
 	o := object{
 		"id": i.id, "application_id": s.bot.id, "type": i.kind, "token": i.token, "version": 1, "channel_id": i.channel.id,
-		"channel": s.channelObject(i.channel), "data": data, "locale": "en-US", "entitlements": []object{}, "attachment_size_limit": maxFile,
+		"channel": s.channelObject(i.channel), "data": data, "locale": cmp.Or(s.clients, "en-US"), "entitlements": []object{}, "attachment_size_limit": maxFile,
 		"app_permissions": strconv.Itoa(i.channel.permissionBits()), "authorizing_integration_owners": object{},
 	}
 	if i.pressed != nil {

@@ -29,6 +29,7 @@ type Server struct {
 	journal journal
 	hub     hub
 	rules   houseRules
+	clients string // the language of clients; en-US if empty
 
 	interactions []*interaction
 	pressAnswers []PressAnswer

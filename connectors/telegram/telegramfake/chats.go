@@ -326,3 +326,10 @@ func (s *Server) writable(id string) (*chat, error) {
 	}
 	return ch, nil
 }
+
+// SetLanguage sets the language of a user's client.
+func (s *Server) SetLanguage(u User, code string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.user(u).LanguageCode = code
+}
