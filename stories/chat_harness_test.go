@@ -220,6 +220,9 @@ func (c *chatHarness) collectSights(e *sim.Evidence, run chat.Run, standing map[
 			continue
 		}
 		delete(standing, s.ID)
+		if strings.HasSuffix(m.Text, pointerMark) {
+			continue // it repeats the beginning
+		}
 		texts = append(texts, strings.TrimSuffix(withoutCalls(m.Text), "\n\n"+lang.Voice{}.Say("message.repeated")))
 		files = append(files, m.Files...)
 		for i, v := range m.Versions {
@@ -229,7 +232,7 @@ func (c *chatHarness) collectSights(e *sim.Evidence, run chat.Run, standing map[
 				if !beginning.MatchString(now) {
 					before = beginning.ReplaceAllString(before, "")
 				}
-				before, now = lasting(before), lasting(now)
+				before, now = without(lasting(before), "⚠️"), lasting(now) // why a value of a form does not fit gives way, too
 				if len(before) < full && len(now) < len(before) {
 					wrong = append(wrong, fmt.Sprintf("I4: %s goes back from %q to %q", s.ID, before, now))
 				}
@@ -268,12 +271,15 @@ func putBack(text string, files []connectortest.File) string {
 	return text
 }
 
+// pointerMark ends a message that refers to an answer above it.
+const pointerMark = " ⬆️"
+
 // withoutCalls is a text without the lines about calls under it.
 func withoutCalls(text string) string { return without(text, "⏳", "⚙️", "✅", "❌") }
 
-// lasting is a text without what may give way to something shorter: lines about calls, statuses of the player, and why a value of a form does not fit.
+// lasting is a text without what may give way to something shorter: lines about calls, and statuses of the player.
 func lasting(text string) string {
-	return without(withoutCalls(text), "✨", "🔁", "❓", "→", "⚠️")
+	return without(withoutCalls(text), "✨", "🔁", "❓", "→")
 }
 
 // beginning is that of code that becomes a file, and how long it is: it gives way to what follows, and to the file.

@@ -28,7 +28,10 @@ func TestDiscordTokenExpiresInMidAnswer(t *testing.T) {
 		w.Command(connectortest.Ada, c.group, "ask", "question", "Tell me")
 		c.Pass(25 * time.Minute)
 		c.WaitIdle()
-		c.wantShown(c.group, strings.TrimSpace(strings.Repeat("word ", 60)))
+		want := strings.TrimSpace(strings.Repeat("word ", 60))
+		if got := connectortest.BotTexts(c, c.group); len(got) != 2 || got[0] != want || !strings.HasSuffix(got[1], pointerMark) {
+			c.Errorf("people read %q; want all words, and a message that refers to them", got)
+		}
 	})
 }
 
