@@ -1,6 +1,7 @@
 package parley
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -153,6 +154,25 @@ func (o operators) RunTask(ctx context.Context, kind, name string) error {
 		return err
 	}
 	return o.edition.tasks.Start(ctx, name, key)
+}
+
+// Handovers implements [admin.Gateway]. They are in the order of their rooms.
+func (o operators) Handovers(ctx context.Context) (list []admin.Handover, err error) {
+	all, err := o.gateway.runtime.Handovers(ctx)
+	for _, room := range slices.Sorted(maps.Keys(all)) {
+		h := all[room]
+		by := ""
+		if h.Person != "" {
+			by = cmp.Or(h.As, string(h.Person))
+		}
+		list = append(list, admin.Handover{ID: h.ID, Room: chat.RoomID(room), Name: h.Name, Why: h.Why, By: by, Since: h.Since, Late: h.Late})
+	}
+	return list, err
+}
+
+// HandBack implements [admin.Gateway].
+func (o operators) HandBack(ctx context.Context, request string) (string, error) {
+	return o.gateway.runtime.HandBack(ctx, request)
 }
 
 // Blocked implements [admin.Gateway].

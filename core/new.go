@@ -151,7 +151,7 @@ func newTurns(b *base, in *inbox) (*turn.Turns, error) {
 		Timeout: b.Approval, Store: store, Owners: in.pairing, Runs: b.parkedRuns, Tell: in.pairing.Tell, Log: log, Audit: b.Audit,
 		Amend: in.changes.Amend, Close: in.questions.RetireNotice, Asked: in.questions.OfNotice,
 	}
-	composer, tools, err := newTools(b)
+	composer, tools, err := newTools(b, in.handovers)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +193,7 @@ func newTurns(b *base, in *inbox) (*turn.Turns, error) {
 }
 
 // newTools joins the prompts and actions of plugins. It fails if they contradict each other or the access policy.
-func newTools(b *base) (*prompt.Composer, *turn.Tools, error) {
+func newTools(b *base, handovers *access.Handovers) (*prompt.Composer, *turn.Tools, error) {
 	fixed, err := action.NewToolbox(b.Plugins, b.Schema)
 	if err != nil {
 		return nil, nil, err
@@ -211,8 +211,10 @@ func newTools(b *base) (*prompt.Composer, *turn.Tools, error) {
 			return nil, nil, fmt.Errorf("the dynamic providers: %w", err)
 		}
 	}
-	if err := fixed.Add(consent.Question{}, b.Schema); err != nil {
-		return nil, nil, fmt.Errorf("the question of agents: %w", err)
+	for _, a := range []action.Action{consent.Question{}, turn.AskPerson{Handovers: handovers}} {
+		if err := fixed.Add(a, b.Schema); err != nil {
+			return nil, nil, fmt.Errorf("the action %s: %w", a.Spec().Name, err)
+		}
 	}
 	tools := &turn.Tools{Fixed: &fixed, Live: action.NewLiveToolbox(&fixed, b.Plugins, b.Schema, b.Log), Access: b.Access, Log: b.Log}
 	return composer, tools, tools.Check()

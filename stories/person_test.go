@@ -10,6 +10,7 @@ import (
 
 	"parley/config"
 	"parley/connectors/connectortest"
+	"parley/models/modelfake"
 	"parley/sim"
 )
 
@@ -101,6 +102,31 @@ func TestPersonTakesOver(t *testing.T) {
 			}
 		}
 		c.wantTalk(id, []string{"Question 0", "Reply 0", "Question 1", "Reply 1", "Question 2", "Reply 2"})
+	})
+}
+
+// The model asks for a person by a call: the answer says so, the person reads the reason, and a repeated call changes nothing.
+func TestModelAsksForPerson(t *testing.T) {
+	withDesk(t, func(c *chatHarness, restart func()) {
+		id := c.newConversation()
+		for i := range 2 {
+			c.model.Queue(modelfake.Script{modelfake.ToolCall("c", "ASK_PERSON", `{"reason":"order 7 is lost"}`)})
+			if got := *c.readAll(c.send(id, fmt.Sprint(i), "Let me talk to someone.")).FullText; !strings.Contains(got, "I've asked for a person") {
+				c.Errorf("the answer is %q", got)
+			}
+			restart()
+		}
+		cards := 0
+		for _, m := range c.since(c.ada, 0) {
+			if strings.Contains(m, "order 7 is lost") {
+				cards++
+			}
+		}
+		if cards != 1 {
+			c.Errorf("the owner has %d cards; want 1", cards)
+		}
+		c.Platform.(buttonPlatform).Press(connectortest.Ada, c.ada, 0)
+		c.waitShown(c.ada, "You're talking to")
 	})
 }
 
@@ -216,6 +242,95 @@ func TestPersonThroughFaults(t *testing.T) {
 		got := c.since(c.ada, 0)
 		if all := strings.Join(got, "\n"); !strings.Contains(all, "was deleted.") || !strings.HasPrefix(got[len(got)-1], "You said") {
 			t.Errorf("after the deletion the person reads %q", got)
+		}
+	})
+}
+
+// One user talks to a person of the staff on the same platform. Files and deletions go both ways, and when the person is no longer staff the agent
+// answers again.
+func TestPersonOnOnePlatform(t *testing.T) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		bob := c.Direct(connectortest.Bob)
+		c.shutdown()
+		c.cfg.People.Owners = []config.Account{config.Account(c.Account(connectortest.Eve))}
+		c.cfg.People.Staff = []config.Member{config.Member(c.Account(connectortest.Ada))}
+		c.cfg.People.Allowed = append(c.cfg.People.Allowed, config.Member(c.Account(connectortest.Bob)))
+		c.start()
+		c.Pass(10 * time.Second)
+		c.Say(connectortest.Ada, c.ada, "Hello")
+		c.Pass(10 * time.Second)
+		c.Say(connectortest.Bob, bob, "/person")
+		c.Pass(10 * time.Second)
+		c.Platform.(buttonPlatform).Press(connectortest.Ada, c.ada, 0)
+		c.waitShown(bob, "is here now")
+		for _, side := range []struct {
+			from   connectortest.User
+			in, to connectortest.Room
+		}{{connectortest.Bob, bob, c.ada}, {connectortest.Ada, c.ada, bob}} {
+			c.SendFile(side.from, side.in, "See the list", connectortest.File{Name: "list.txt", Type: "text/plain", Data: []byte("milk")})
+			c.Pass(30 * time.Second)
+			if got := strings.Join(c.since(side.to, 0), "\n"); strings.Count(got, "See the list") != 1 {
+				c.Errorf("%s's file comes as %s", side.from, got)
+			}
+			if !slices.ContainsFunc(c.Messages(side.to), func(m connectortest.Message) bool { return m.ByBot && len(m.Files) == 1 }) {
+				c.Errorf("no file arrives from %s: %q", side.from, c.since(side.to, 0))
+			}
+			if c.platform.name != "discord" {
+				continue // bots of Telegram don't hear of deletions
+			}
+			c.Say(side.from, side.in, "A secret of "+string(side.from))
+			c.waitShown(side.to, "A secret of "+string(side.from))
+			for _, m := range c.Messages(side.in) {
+				if m.Text == "A secret of "+string(side.from) {
+					c.Remove(side.in, m)
+				}
+			}
+			c.Pass(10 * time.Second)
+			if got := strings.Join(c.since(side.to, 0), "\n"); strings.Contains(got, "A secret of") || !strings.Contains(got, "deleted") {
+				c.Errorf("a deleted message of %s stays: %s", side.from, got)
+			}
+		}
+		c.shutdown()
+		c.cfg.People.Staff = nil
+		c.start()
+		c.Pass(2 * time.Minute)
+		if got := strings.Join(c.since(bob, 0), "\n"); !strings.Contains(got, "Ada has left.") {
+			c.Errorf("without the role of the person the user reads %s", got)
+		}
+		n := len(c.since(bob, 0))
+		c.Say(connectortest.Bob, bob, "Anyone?")
+		c.Pass(10 * time.Second)
+		if got := c.since(bob, n); len(got) == 0 || !strings.HasPrefix(got[len(got)-1], "You said") {
+			c.Errorf("the agent does not answer again: %q", got)
+		}
+	})
+}
+
+// The operator's page lists a user who talks to a person, and ends that: both sides are told, and the agent answers.
+func TestPersonHandedBackOnTheOperatorsPage(t *testing.T) {
+	withDesk(t, func(c *chatHarness, _ func()) {
+		o := c.logIn(connectortest.Ada)
+		id := c.newConversation()
+		c.readAll(c.send(id, "1", "/person about tea"))
+		c.waitShown(c.ada, "about tea")
+		if got := o.get("/requests"); !strings.Contains(got, "about tea") || !strings.Contains(got, "waits") {
+			c.Errorf("the page is %s", got)
+		}
+		c.Platform.(buttonPlatform).Press(connectortest.Ada, c.ada, 0)
+		c.waitShown(c.ada, "You're talking to")
+		shown := o.get("/requests")
+		if !strings.Contains(shown, "talks to Ada") {
+			c.Errorf("the page is %s", shown)
+		}
+		if got := o.post("/requests", "do", "hand back", "id", o.id(shown)); !strings.Contains(got, "handed the conversation") {
+			c.Errorf("the page is %s", got)
+		}
+		c.waitShown(c.ada, "talks to the assistant again")
+		if got := *c.readAll(c.send(id, "2", "Thanks!")).FullText; !strings.HasPrefix(got, "You said") {
+			c.Errorf("the agent answers %q", got)
+		}
+		if got := o.post("/requests", "do", "hand back", "id", o.id(shown)); !strings.Contains(got, "not there any more") {
+			c.Errorf("a second press: %s", got)
 		}
 	})
 }

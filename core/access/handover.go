@@ -3,7 +3,6 @@ package access
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -107,8 +106,8 @@ func (hs *Handovers) update(ctx context.Context, room chat.RoomID, h Handover, d
 	})
 }
 
-// all returns the records. It fails with the error of the store.
-func (hs *Handovers) all(ctx context.Context) (map[chat.EntityID]Handover, error) {
+// Open returns the conversations whose users wait for a person or talk to one, by room; they must not be changed. It fails with the error of the store.
+func (hs *Handovers) Open(ctx context.Context) (map[chat.EntityID]Handover, error) {
 	if hs == nil || hs.Memo == nil {
 		return nil, nil
 	}
@@ -121,7 +120,7 @@ func (hs *Handovers) all(ctx context.Context) (map[chat.EntityID]Handover, error
 
 // find returns the conversation that is in room, or whose person writes in room; "" if there is none. It fails with the error of the store.
 func (hs *Handovers) find(ctx context.Context, room chat.RoomID) (asked chat.RoomID, h Handover, err error) {
-	all, err := hs.all(ctx)
+	all, err := hs.Open(ctx)
 	if err != nil || len(all) == 0 {
 		return "", h, err
 	}
@@ -134,76 +133,6 @@ func (hs *Handovers) find(ctx context.Context, room chat.RoomID) (asked chat.Roo
 		}
 	}
 	return "", h, err
-}
-
-// Command executes /person: it asks for a person, or ends that with the word "back". It returns the reply. It fails with the error of the store.
-func (hs *Handovers) Command(ctx context.Context, m chat.Memory, argument string) (string, error) {
-	asked, h, err := hs.find(ctx, m.Room)
-	if err != nil || hs.Memo == nil {
-		return lang.Say(ctx, "turn.off"), err
-	}
-	switch {
-	case asked != "" && (strings.EqualFold(argument, "back") || asked != m.Room):
-		return hs.back(ctx, m.Room, asked, h)
-	case strings.EqualFold(argument, "back"):
-		return lang.Say(ctx, "person.nothing"), nil
-	}
-	return hs.Ask(ctx, m, argument)
-}
-
-// Ask asks for a person on behalf of the author of m, and returns the reply. It fails with the error of the store.
-func (hs *Handovers) Ask(ctx context.Context, m chat.Memory, why string) (string, error) {
-	room, err := hs.Store.Room(ctx, m.Room)
-	if err != nil {
-		return "", err
-	}
-	staff, err := hs.staffRooms(ctx, m.Author)
-	switch {
-	case err != nil:
-		return "", err
-	case !room.Kind.Private():
-		return lang.Say(ctx, "person.direct"), nil
-	case len(staff) == 0:
-		return lang.Say(ctx, "person.none"), nil
-	}
-	h, err := hs.change(ctx, m.Room, func(was Handover, all map[chat.EntityID]Handover) (Handover, error) {
-		if was.ID != "" || len(all) >= mostHandovers {
-			return was, errUnchanged
-		}
-		return Handover{ID: rand.Text(), Asker: m.Author, Name: cmp.Or(text.Label(m.Name), lang.Say(ctx, "person.visitor")), Why: text.OneLine(why, cardLine), Since: time.Now().UTC()}, nil
-	})
-	switch {
-	case err != nil:
-		return "", err
-	case h.ID == "":
-		return lang.Say(ctx, "person.none"), nil
-	case h.Person != "":
-		return lang.Say(ctx, "person.here", "person", h.As), nil
-	}
-	return lang.Say(ctx, "person.asked"), hs.sendCards(ctx, m.Room, h)
-}
-
-// staffRooms returns the accounts of owners and staff with their direct chats, as far as these are known, without those of asker. It fails with
-// the error of the store.
-func (hs *Handovers) staffRooms(ctx context.Context, asker chat.EntityID) (map[chat.EntityID]chat.RoomID, error) {
-	rooms, err := hs.OwnersRooms(ctx)
-	if err != nil {
-		return nil, err
-	}
-	staff, err := hs.Staff(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for id := range staff {
-		room, err := hs.Store.DirectRoom(ctx, id)
-		if err == nil {
-			rooms[id] = room.ID
-		} else if !errors.Is(err, chat.ErrNotFound) {
-			return nil, err
-		}
-	}
-	delete(rooms, asker)
-	return rooms, nil
 }
 
 // sendCards tells each member of the staff about a user who waits. It fails with the error of the store.
@@ -358,23 +287,34 @@ func isGone(err error) bool {
 	return errors.Is(err, chat.ErrNotFound) || errors.Is(err, chat.ErrUnreached)
 }
 
-// back gives a conversation back to the agent, and returns the reply to the side that wrote in the room here. The other side is told before the record is
-// removed. It fails with the error of the store.
-func (hs *Handovers) back(ctx context.Context, here, asked chat.RoomID, h Handover) (string, error) {
-	said, err := "", error(nil)
+// back gives a conversation back to the agent, and returns the reply to the side that wrote in the room here, which is "" for the operator's page.
+// The others are told before the record is removed. It fails with the error of the store.
+func (hs *Handovers) back(ctx context.Context, here, asked chat.RoomID, h Handover) (said string, err error) {
+	said = lang.Say(ctx, "person.handed", "user", text.Unmarked(h.Name))
 	if here == asked {
 		said = lang.Say(ctx, "person.returned")
-		if h.Person != "" {
-			err = hs.tell(ctx, h.Person, h.Desk, h.key("back"), "person.ended", "user", text.Unmarked(h.Name))
-		}
 	} else {
-		said = lang.Say(ctx, "person.handed", "user", text.Unmarked(h.Name))
 		err = hs.tellUser(ctx, asked, h, "back", "person.returned")
+	}
+	if err == nil && h.Person != "" && here != h.Desk {
+		err = hs.tell(ctx, h.Person, h.Desk, h.key("back"), "person.ended", "user", text.Unmarked(h.Name))
 	}
 	if err == nil {
 		err = hs.end(ctx, asked, h)
 	}
 	return said, err
+}
+
+// Return gives the conversation of the request id back to the agent, for the operator's page, and returns the result. It fails with
+// [chat.ErrNotFound] if the request has ended, and with the error of the store.
+func (hs *Handovers) Return(ctx context.Context, id string) (string, error) {
+	all, err := hs.Open(ctx)
+	for room, h := range all {
+		if h.ID == id {
+			return hs.back(ctx, "", chat.RoomID(room), h)
+		}
+	}
+	return "", cmp.Or(err, chat.ErrNotFound)
 }
 
 // end removes a record, with its buttons. It fails with the error of the store.

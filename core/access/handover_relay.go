@@ -161,7 +161,7 @@ func (hs *Handovers) Cleared(ctx context.Context, room chat.RoomID) error {
 // Check looks after all conversations, once: it sends cards that a crash has prevented, reminds persons who are silent, tells their users, and ends
 // conversations of persons and users who are gone. Several processes can call it. It fails with the errors of the store, after trying all.
 func (hs *Handovers) Check(ctx context.Context) error {
-	all, err := hs.all(ctx)
+	all, err := hs.Open(ctx)
 	for id, h := range all {
 		err = errors.Join(err, hs.check(ctx, chat.RoomID(id), h))
 	}

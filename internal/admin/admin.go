@@ -50,6 +50,10 @@ type Gateway interface {
 	Approve(ctx context.Context, code string) (chat.Person, error)
 	// DecideCall approves or denies a call, and returns the result for the user. by is empty for a user without an account.
 	DecideCall(ctx context.Context, approval string, approve bool, by chat.EntityID) (string, error)
+	// Handovers returns the conversations whose users wait for a person or talk to one. HandBack gives one back to the agent, and
+	// returns the result. It fails with [chat.ErrNotFound] if the request has ended.
+	Handovers(ctx context.Context) ([]Handover, error)
+	HandBack(ctx context.Context, request string) (string, error)
 	// Role returns the role of an account; "" for none.
 	Role(ctx context.Context, account chat.EntityID) (Role, error)
 	// Blocked returns the blocked accounts; true are those that the configuration blocks. SetBlocked changes the others.
@@ -70,6 +74,15 @@ type Gateway interface {
 type Health struct {
 	Part, State string
 	OK          bool
+}
+
+// Handover is a conversation whose user waits for a person, or talks to one, whose name is By.
+type Handover struct {
+	ID            string // of the request
+	Room          chat.RoomID
+	Name, Why, By string
+	Since         time.Time
+	Late          bool // the person has not replied for long
 }
 
 // Task is a schedule or a hook.

@@ -65,6 +65,15 @@ func (g *gateway) DecideCall(_ context.Context, id string, approve bool, by chat
 	return "Approved.", nil
 }
 
+func (g *gateway) Handovers(context.Context) ([]admin.Handover, error) {
+	return []admin.Handover{{ID: "h1", Room: "fake/r", Name: evil, Why: evil, By: evil, Late: true}, {ID: "h2", Room: "fake/s", Name: evil}}, nil
+}
+
+func (g *gateway) HandBack(_ context.Context, request string) (string, error) {
+	g.tell("hand back", request)
+	return "", nil
+}
+
 func (g *gateway) Role(_ context.Context, account chat.EntityID) (admin.Role, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -341,6 +350,7 @@ func TestForms(t *testing.T) {
 		{staff, "/admin/requests", []string{"do", "something", "id", "fake/bob"}, 422, ""},
 		{staff, "/admin/requests", []string{"do", "reject", "id", "fake/bob"}, 303, ""},
 		{staff, "/admin/requests", []string{"do", "approve", "id", "fake/bob"}, 422, ""}, // it is decided
+		{staff, "/admin/requests", []string{"do", "hand back", "id", "h1"}, 303, "hand back h1"},
 		{staff, "/admin/people", []string{"do", "block", "id", "fake/ada"}, 303, "blocked fake/ada yes"},
 		{staff, "/admin/people", []string{"do", "unblock", "id", "fake/bychat"}, 303, "blocked fake/bychat no"},
 		{staff, "/admin/people", []string{"do", "block", "id", "fake/olga"}, 422, ""},

@@ -24,7 +24,7 @@ const (
 	reviewDays   = 7
 )
 
-// requests lists the users who ask for access, and the calls that wait for an approval.
+// requests lists the users who ask for access or for a person, and the calls that wait for an approval.
 func (a *Admin) requests(v *visit) view {
 	access := table{Title: "Access", Empty: "No one asks for access.", Columns: []string{"Name", "Account", "Since", "Until"}}
 	for _, k := range check(a.Store.PairingRequests(v.Context()))(v) {
@@ -39,7 +39,23 @@ func (a *Admin) requests(v *visit) view {
 				link(3, "/run", string(p.Run)).button("Allow once", "allow", p.ID, false).button("Deny", "deny", p.ID, true)
 		}
 	}
-	return view{Tables: []table{access, calls}}
+	return view{Tables: []table{access, calls, listHandovers(a, v)}}
+}
+
+// listHandovers lists the conversations whose users wait for a person or talk to one. A person takes over in a chat, because they write there.
+func listHandovers(a *Admin, v *visit) table {
+	t := table{Title: "People", Empty: "No one waits for a person or talks to one.", Columns: []string{"User", "Room", "Reason", "State", "Since"}}
+	for _, h := range check(a.Gateway.Handovers(v.Context()))(v) {
+		state, label := "waits: take over in your chat with the agent", "Close"
+		if h.By != "" {
+			state, label = "talks to "+h.By, "Hand back"
+		}
+		if h.By != "" && h.Late {
+			state += ", who has not replied for ten minutes"
+		}
+		t.add(h.Name, a.roomName(v, h.Room), h.Why, state, a.clock(h.Since)).link(1, "/room", string(h.Room)).button(label, "hand back", h.ID, h.By == "")
+	}
+	return t
 }
 
 // arguments returns the arguments of a call that waits, from the live answer: the record of the approval has only their hash.
@@ -59,6 +75,9 @@ func (a *Admin) decide(v *visit) (string, error) {
 	id, do := v.PostForm.Get("id"), v.PostForm.Get("do")
 	if do == "allow" || do == "deny" {
 		return a.Gateway.DecideCall(v.Context(), id, do == "allow", accountOf(v.session))
+	}
+	if do == "hand back" {
+		return a.Gateway.HandBack(v.Context(), id)
 	}
 	waiting, err := a.Store.PairingRequests(v.Context())
 	i := slices.IndexFunc(waiting, func(k chat.PairingRequest) bool { return string(k.ID) == id })

@@ -1,0 +1,84 @@
+package access
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"strings"
+	"time"
+
+	"parley/core/chat"
+	"parley/core/text"
+	"parley/internal/lang"
+)
+
+// Command executes /person: it asks for a person, or ends that with the word "back". It returns the reply. It fails with the error of the store.
+func (hs *Handovers) Command(ctx context.Context, m chat.Memory, argument string) (string, error) {
+	asked, h, err := hs.find(ctx, m.Room)
+	if err != nil || hs.Memo == nil {
+		return lang.Say(ctx, "turn.off"), err
+	}
+	switch {
+	case asked != "" && (strings.EqualFold(argument, "back") || asked != m.Room):
+		return hs.back(ctx, m.Room, asked, h)
+	case strings.EqualFold(argument, "back"):
+		return lang.Say(ctx, "person.nothing"), nil
+	}
+	return hs.Ask(ctx, m, argument)
+}
+
+// Ask asks for a person on behalf of the author of m, and returns the reply. It fails with the error of the store.
+func (hs *Handovers) Ask(ctx context.Context, m chat.Memory, why string) (string, error) {
+	room, err := hs.Store.Room(ctx, m.Room)
+	if err != nil {
+		return "", err
+	}
+	staff, err := hs.staffRooms(ctx, m.Author)
+	switch {
+	case err != nil:
+		return "", err
+	case !room.Kind.Private():
+		return lang.Say(ctx, "person.direct"), nil
+	case len(staff) == 0:
+		return lang.Say(ctx, "person.none"), nil
+	}
+	h, err := hs.change(ctx, m.Room, func(was Handover, all map[chat.EntityID]Handover) (Handover, error) {
+		if was.ID != "" || len(all) >= mostHandovers {
+			return was, errUnchanged
+		}
+		return Handover{ID: rand.Text(), Asker: m.Author, Name: cmp.Or(text.Label(m.Name), lang.Say(ctx, "person.visitor")), Why: text.OneLine(why, cardLine), Since: time.Now().UTC()}, nil
+	})
+	switch {
+	case err != nil:
+		return "", err
+	case h.ID == "":
+		return lang.Say(ctx, "person.none"), nil
+	case h.Person != "":
+		return lang.Say(ctx, "person.here", "person", h.As), nil
+	}
+	return lang.Say(ctx, "person.asked"), hs.sendCards(ctx, m.Room, h)
+}
+
+// staffRooms returns the accounts of owners and staff with their direct chats, as far as these are known, without those of asker. It fails with
+// the error of the store.
+func (hs *Handovers) staffRooms(ctx context.Context, asker chat.EntityID) (map[chat.EntityID]chat.RoomID, error) {
+	rooms, err := hs.OwnersRooms(ctx)
+	if err != nil {
+		return nil, err
+	}
+	staff, err := hs.Staff(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for id := range staff {
+		room, err := hs.Store.DirectRoom(ctx, id)
+		if err == nil {
+			rooms[id] = room.ID
+		} else if !errors.Is(err, chat.ErrNotFound) {
+			return nil, err
+		}
+	}
+	delete(rooms, asker)
+	return rooms, nil
+}
