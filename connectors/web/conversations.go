@@ -231,8 +231,8 @@ func (w *Web) allow(rw http.ResponseWriter, r *http.Request, l *limiter) bool {
 	return no == nil
 }
 
-// charge counts the request against a limit of its sender, unless that is reached: of the visitor, and then of the address,
-// which many visitors can share. A key has a limit of its own instead, because a server uses it for many.
+// charge counts the request against a limit of its sender, unless that is reached: of the visitor, then of the address,
+// which many visitors can share, and of the site. A key has a limit of its own instead, because a server uses it for many.
 func (w *Web) charge(r *http.Request, l *limiter) *refusal {
 	var wait time.Duration
 	for by, n := range (door{w}).charged(r, l) {
@@ -255,15 +255,17 @@ func (d door) charged(r *http.Request, l *limiter) iter.Seq2[caller, int] {
 	return func(yield func(caller, int) bool) {
 		who, from := readerOf(r), d.web.guard.client(r)
 		if who.id == "" || who.owner {
-			yield(caller{from: from}, l.n)
+			if yield(caller{from: from}, l.n) && !who.owner {
+				yield(caller{site: d.web.guard.site(r)}, l.n*crowd)
+			}
 			return
 		}
 		n := l.n
 		if who.perMinute > 0 && d.web.opts.Limits.MessagesPerMinute > 0 {
 			n = max(1, n*who.perMinute/d.web.opts.Limits.MessagesPerMinute)
 		}
-		if yield(caller{who: who.id}, n) && who.perMinute == 0 {
-			yield(caller{from: from, shared: true}, l.n*office)
+		if yield(caller{who: who.id}, n) && who.perMinute == 0 && yield(caller{from: from, shared: true}, l.n*office) && !who.known {
+			yield(caller{site: d.web.guard.site(r)}, l.n*crowd)
 		}
 	}
 }

@@ -142,6 +142,17 @@ func (g guard) page(next http.Handler, avatarURL string) http.Handler {
 	})
 }
 
+// ownSite is the name of the gateway's own page, and of programs, among the sites of [guard.site].
+const ownSite = "own"
+
+// site returns the listed site that a request comes from, or [ownSite].
+func (g guard) site(r *http.Request) string {
+	if origin := r.Header.Get("Origin"); slices.Contains(g.origins, origin) {
+		return origin
+	}
+	return ownSite
+}
+
 // client returns the address that limits count: for IPv6 the /64 network, because one visitor has all of it.
 // X-Forwarded-For is read from its end, as each proxy appends the address of its peer, and only as far as trusted
 // proxies wrote it: earlier addresses may be invented by the client. An address that can't be read is the zero prefix,

@@ -14,8 +14,13 @@ import (
 // office is how many visitors' limits an address has, if they have tokens.
 const office = 16
 
-// caller is the subject of a limit: an address, an address that visitors with tokens share, or a visitor.
+// crowd is how many visitors' limits the anonymous visitors of a site have together, whatever their addresses.
+const crowd = office * office
+
+// caller is the subject of a limit: an address, an address that visitors with tokens share, a visitor, or the anonymous visitors of
+// a site.
 type caller struct {
+	site   string // see [guard.site]
 	from   netip.Prefix
 	shared bool
 	who    chat.EntityID

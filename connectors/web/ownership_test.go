@@ -482,6 +482,36 @@ func TestVisitorsOfAnOfficeHaveLimitsOfTheirOwn(t *testing.T) {
 	}
 }
 
+// Anonymous visitors of a site have a limit together, whatever their addresses. Other sites and accounts don't share it.
+func TestAnonymousVisitorsOfASiteHaveALimit(t *testing.T) {
+	s := newSite(t, func(o *Options) { o.Origins = append(o.Origins, "https://other.example") })
+	l, asked := newLimiter(2, time.Hour), 0
+	charge := func(origin string, who reader) *refusal {
+		asked++
+		r := httptest.NewRequestWithContext(context.WithValue(t.Context(), readerKey{}, who), "POST", "https://shop.example/", nil)
+		r.RemoteAddr = fmt.Sprintf("198.51.%d.%d:4000", asked>>8, asked&255)
+		r.Header.Set("Origin", origin)
+		return s.web.charge(r, l)
+	}
+	for i := range 2 * crowd {
+		who := reader{}
+		if i%2 == 1 {
+			who.id = chat.EntityID(fmt.Sprintf("web/visitor/%d", i))
+		}
+		if charge("https://shop.example", who) != nil {
+			t.Fatalf("visitor %d is refused", i)
+		}
+	}
+	for name, who := range map[string]reader{"new address": {}, "new visitor": {id: "web/visitor/x"}} {
+		if no := charge("https://shop.example", who); no == nil || no.status != http.StatusTooManyRequests || no.wait == 0 {
+			t.Errorf("%s: %+v; want 429 with the time to wait", name, no)
+		}
+	}
+	if charge("https://shop.example", reader{id: "web/user/ada", known: true}) != nil || charge("https://shop.example", reader{id: Owner, owner: true}) != nil || charge("https://other.example", reader{}) != nil {
+		t.Error("an account, the owner, or a visitor of another site is refused")
+	}
+}
+
 // The owner grants a conversation to an account, and revokes it. For others there is no such route.
 func TestOwnerGrants(t *testing.T) {
 	s := newSite(t, func(o *Options) { o.Origins = append(o.Origins, "http://127.0.0.1") })

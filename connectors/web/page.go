@@ -23,7 +23,7 @@ import (
 //
 //go:generate sh -c "cd widget && npm ci --ignore-scripts --no-audit --no-fund && go run -C ../../../tools/widget . -source \"$PWD\" -out \"$PWD/dist\""
 
-//go:embed widget/*.html widget/*.css widget/icon.svg widget/dist
+//go:embed widget/*.html widget/*.css widget/try.js widget/icon.svg widget/dist
 var widget embed.FS
 
 // types are the content types of the files in widget. The system's type table is not used: with nosniff, browsers do
@@ -37,6 +37,20 @@ var types = map[string]string{
 
 // loginPath is the path of the owner's login page.
 const loginPath = "/login"
+
+// tryPath is the path of the page where a site's owner tries the attributes of an embedded chat.
+const tryPath = "/try"
+
+// trial serves the page of tryPath and its files, to browsers on this machine and on a loopback listener alone. Others get 404.
+func (w *Web) trial(pages http.Handler) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if !onLoopback(w.opts.Listener.Addr().String()) || !nearby(r) {
+			http.NotFound(rw, r)
+			return
+		}
+		pages.ServeHTTP(rw, r)
+	})
+}
 
 // Look is how the chat looks where a script tag doesn't say otherwise. Empty values are the page's own.
 type Look struct {
@@ -65,7 +79,7 @@ func pages(o Options) http.Handler {
 		}
 		add(name, f)
 	}
-	for _, name := range []string{"page.css", "login.css", "setup.css", "icon.svg"} {
+	for _, name := range []string{"page.css", "login.css", "setup.css", "try.css", "try.js", "icon.svg"} {
 		add(name, asset{plain: must(widget.ReadFile("widget/" + name))})
 	}
 	front := template.Must(template.ParseFS(widget, "widget/*.html"))
@@ -78,6 +92,7 @@ func pages(o Options) http.Handler {
 		})
 	}
 	mux.HandleFunc("GET /words.json", o.words)
+	mux.Handle("GET "+tryPath, file(must(widget.ReadFile("widget/try.html")), "text/html; charset=utf-8"))
 	return mux
 }
 

@@ -7,6 +7,7 @@ import (
 	"html"
 	"io"
 	"io/fs"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -192,3 +193,44 @@ func TestWidgetStaysSmall(t *testing.T) {
 		t.Errorf("the chat with an answer in English has %d bytes as browsers load it, want at most 40 KB", got)
 	}
 }
+
+// The page to try attributes is served to this machine alone, and never through a proxy.
+func TestTryPage(t *testing.T) {
+	private := newSite(t, func(o *Options) { o.Listener, o.Public, o.Origins = loopbackListener{}, false, nil })
+	public := newSite(t, nil)
+	for name, c := range map[string]struct {
+		site   *site
+		from   string
+		header string
+		want   int
+	}{
+		"here":              {private, "127.0.0.1:4000", "", http.StatusOK},
+		"another machine":   {private, "198.51.100.7:4000", "", http.StatusNotFound},
+		"through a proxy":   {private, "127.0.0.1:4000", "X-Forwarded-For", http.StatusNotFound},
+		"a public listener": {public, "127.0.0.1:4000", "", http.StatusNotFound},
+	} {
+		for _, path := range []string{"/try", "/try.js", "/try.css"} {
+			r := httptest.NewRequestWithContext(t.Context(), "GET", "http://127.0.0.1:8080"+path, nil)
+			if c.site == public {
+				r.Host = "shop.example"
+			}
+			if r.RemoteAddr = c.from; c.header != "" {
+				r.Header.Set(c.header, "198.51.100.7")
+			}
+			w := httptest.NewRecorder()
+			c.site.web.handler.ServeHTTP(w, r)
+			if w.Code != c.want {
+				t.Errorf("%s: %s gives %d; want %d", name, path, w.Code, c.want)
+			}
+			if policy := w.Header().Get("Content-Security-Policy"); w.Code == http.StatusOK && !strings.Contains(policy, "default-src 'none'; script-src 'self'") {
+				t.Errorf("%s has the policy %q", path, policy)
+			}
+		}
+	}
+}
+
+// loopbackListener is a loopback listener.
+type loopbackListener struct{ net.Listener }
+
+// Addr implements net.Listener.
+func (loopbackListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080} }

@@ -359,7 +359,11 @@ func (w *Web) routes() http.Handler {
 	mux.Handle(SetupPath, w.bounded(nearbySetup(w.opts.Setup)))
 	mux.Handle(adminPath, w.bounded(door{w}.operators(w.opts.Admin)))
 	mux.Handle(adminPath+"/", w.bounded(door{w}.operators(w.opts.Admin)))
-	mux.Handle("/", w.bounded(w.guard.page(pages(w.opts), w.opts.Look.Avatar)))
+	pages := w.guard.page(pages(w.opts), w.opts.Look.Avatar)
+	mux.Handle("/", w.bounded(pages))
+	for _, path := range []string{tryPath, tryPath + ".js", tryPath + ".css"} {
+		mux.Handle(path, w.bounded(w.trial(pages)))
+	}
 	all := http.NewServeMux()
 	all.Handle("/", w.guard.host(legible(mux)))
 	for path, h := range w.opts.Mounts {
