@@ -30,6 +30,7 @@ import (
 	"parley/core/schedule"
 	"parley/core/storage"
 	"parley/internal/guard"
+	"parley/internal/lang"
 	"parley/internal/observe"
 	"parley/internal/sections"
 	"parley/internal/settings"
@@ -382,7 +383,7 @@ func opener(posters map[string]connectors.Poster, gate progressive.Gate, journal
 		}
 		options := []progressive.Option{progressive.WithJournal(r, journal), progressive.WithRecovery(recoveries[r.Address.Connector])}
 		if buttons() {
-			options = append(options, progressive.WithButtons(r))
+			options = append(options, progressive.WithButtons(r, lang.Of(ctx)))
 		}
 		return progressive.New(sink, gate, r, env.Log, options...), nil
 	}

@@ -40,8 +40,13 @@ func (c Config) SwitchDirect() (direct, web bool) {
 	return false, !c.Web.Public
 }
 
-// checkOverrides requires each override to apply to something, and its model to exist.
+// checkOverrides requires each override to apply to something, and its model to exist. No whole platform is open to everyone.
 func (d checker) checkOverrides(c *Config) {
+	for i, in := range c.Access.Allow {
+		if !strings.Contains(string(in), ":") {
+			d.reject(fmt.Sprintf("access.allow[%d]", i), "is a whole platform, where anyone could write to the agent", "name groups, channels or servers")
+		}
+	}
 	var names []string
 	for _, m := range c.Models.Chat {
 		names = append(names, m.Name)

@@ -37,6 +37,7 @@ access:
 
 func TestModelsOfRoomsAreChecked(t *testing.T) {
 	for text, want := range map[string]string{
+		"access: {allow: ['telegram:-1', telegram]}":                                                      "access.allow[1]: the value is a whole platform",
 		twoModels + "access: {overrides: [{rooms: ['telegram:-1'], model: fats}]}":                        "access.overrides[0].model: the value is not the name of a model in models.chat; did you mean fast? the models are main, fast",
 		chatKey + "access: {overrides: [{rooms: ['telegram:-1'], model: fast}]}":                          "access.overrides[0].model: the value is the name of a model, and models.chat has none; list the models",
 		twoModels + "access: {overrides: [{users: ['telegram:1']}]}":                                      "access.overrides[0]: this is for users, and has more than a model, or none",

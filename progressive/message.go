@@ -46,6 +46,7 @@ type Message struct {
 	run           chat.RunID
 	epoch         chat.Epoch
 	turn          chat.ResponseID // of the buttons to stop and retry; 0: there are none
+	voice         lang.Voice      // of these buttons
 	finalPriority Priority        // of requests that show the final state
 
 	parts        []partState // the messages with the text, in order
@@ -88,11 +89,11 @@ func WithJournal(run chat.Run, j Journal) Option {
 
 // WithButtons shows a button below an answer to a user's message: to stop it, and then to retry it. It costs no request of its own, except
 // if the last words are visible before the end. It does nothing if the sink is no [Buttoner].
-func WithButtons(run chat.Run) Option {
+func WithButtons(run chat.Run, v lang.Voice) Option {
 	return func(m *Message) {
 		b, ok := m.sink.(Buttoner)
 		if ok && b.HasButtons() && run.Kind.Claims() && run.Kind != chat.RunTask && run.Kind != chat.RunOverflow {
-			m.turn = run.Response
+			m.turn, m.voice = run.Response, v
 		}
 	}
 }
@@ -294,20 +295,20 @@ func (m *Message) render(v answer.View) (texts, files []Part) {
 	}
 	texts = slices.DeleteFunc(texts, func(p Part) bool { return visible(p.readable(), 1) == 0 })
 	if n := len(texts); n > 0 && texts[n-1].Offer == nil {
-		texts[n-1].Offer = button(m.turn, v.Outcome)
+		texts[n-1].Offer = button(m.turn, v.Outcome, m.voice)
 	}
 	return texts, files
 }
 
 // button returns the button below the answer of a turn with outcome o, or nil.
-func button(turn chat.ResponseID, o answer.Outcome) *answer.Choices {
+func button(turn chat.ResponseID, o answer.Outcome, v lang.Voice) *answer.Choices {
 	switch {
 	case turn == 0, o.Status == answer.Superseded:
 		return nil
 	case o.Done():
-		return chat.Button(chat.RetryCommand, turn)
+		return chat.Button(chat.RetryCommand, turn, v)
 	}
-	return chat.Button(chat.Stop, turn)
+	return chat.Button(chat.Stop, turn, v)
 }
 
 // worthPosting reports whether want is long enough for a first message. Later changes are always shown.

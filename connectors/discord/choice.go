@@ -76,16 +76,16 @@ type menuOption struct {
 }
 
 // rows returns one button per option, or a menu if there are more than five, and buttons for an answer in the user's own words
-// and for the details of the question. The id of a component begins with the question's random id: it identifies the question even
+// and for the details of the question; v says their labels. The id of a component begins with the question's random id: it identifies the question even
 // in another process, and can't be guessed. Without options the result is an empty list, not nil: as JSON null, an edit would keep the
 // old buttons.
-func rows(o *answer.Choices) []row {
+func rows(v lang.Voice, o *answer.Choices) []row {
 	if o == nil {
 		return []row{}
 	}
 	var all []row
 	var own []component
-	menu := component{Type: stringSelect, ID: o.ID, Hint: "Choose an option"}
+	menu := component{Type: stringSelect, ID: o.ID, Hint: v.Say("question.choose")}
 	for i, option := range o.Options {
 		n := strconv.Itoa(i)
 		own = append(own, component{Type: button, Style: secondary, Label: option, ID: o.ID + ":" + n})
@@ -100,7 +100,7 @@ func rows(o *answer.Choices) []row {
 		own = append(own, component{Type: button, Style: secondary, Label: o.Other, ID: o.ID + otherButton})
 	}
 	if o.Details {
-		own = append(own, component{Type: button, Style: secondary, Label: "Show", ID: o.ID + showButton})
+		own = append(own, component{Type: button, Style: secondary, Label: v.Say("question.show"), ID: o.ID + showButton})
 	}
 	for line := range slices.Chunk(own, rowLength) {
 		all = append(all, row{actionRow, line})

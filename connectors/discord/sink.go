@@ -14,6 +14,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/lang"
 	"parley/progressive"
 )
 
@@ -165,7 +166,7 @@ type reference struct {
 // put sends p to a path, as the body of a new message or of an edit. A part is either a file or a text: an edit with a file
 // replaces the text.
 func (s *sink) put(ctx context.Context, op progressive.Op, method, path string, b body, p progressive.Part, out any) error {
-	b.Buttons = rows(p.Offer)
+	b.Buttons = rows(lang.Of(ctx), p.Offer)
 	var in any
 	if p.File != nil {
 		f := sendable(*p.File)

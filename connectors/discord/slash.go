@@ -186,7 +186,7 @@ func (x *acknowledgment) deliver(ctx context.Context, inbound func(context.Conte
 		x.timer.Stop()
 	case acc.Refused != "":
 		if acc.MayAsk {
-			x.offer = rows(&answer.Choices{ID: chat.AccessButton, Options: []string{lang.In(x.i.Locale).Say("access.request")}})
+			x.offer = rows(lang.In(x.i.Locale), &answer.Choices{ID: chat.AccessButton, Options: []string{lang.In(x.i.Locale).Say("access.request")}})
 		}
 		x.tell(ctx, acc.Refused)
 	case acc.Run == "" && !x.press:

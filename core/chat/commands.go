@@ -100,9 +100,9 @@ func IsCommand(text string) bool {
 	return ok
 }
 
-// Button returns a button below the answer of a turn, which gives a command about it.
-func Button(name CommandName, turn ResponseID) *answer.Choices {
-	label := map[CommandName]string{Stop: "Stop", RetryCommand: "Retry"}[name]
+// Button returns a button below the answer of a turn, which gives a command about it, with a label in the language of v.
+func Button(name CommandName, turn ResponseID, v lang.Voice) *answer.Choices {
+	label := v.Say(map[CommandName]string{Stop: "button.stop", RetryCommand: "button.retry"}[name])
 	return &answer.Choices{ID: "/" + string(name) + "/" + strconv.FormatUint(uint64(turn), 10), Options: []string{label}}
 }
 
