@@ -26,7 +26,7 @@ func (a AskPerson) Available(s action.TurnContext) bool {
 	return a.Handovers.Memo != nil && s.Private && !s.Owner && !s.Message.Author.Automatic()
 }
 
-// Act implements [action.Action]. The answer says whether a person was asked.
+// Act implements [action.Action]. Its result is a sentence for the user: a person was asked, or why not.
 func (a AskPerson) Act(ctx context.Context, c *action.Call) (action.Result, error) {
 	var p struct{ Reason string }
 	if err := c.Read(&p); err != nil {
