@@ -10,6 +10,8 @@ import (
 
 	"parley/config"
 	"parley/connectors/connectortest"
+	"parley/connectors/connectortest/telegramworld"
+	"parley/connectors/telegram/telegramfake"
 	"parley/models/modelfake"
 	"parley/sim"
 )
@@ -331,6 +333,38 @@ func TestPersonHandedBackOnTheOperatorsPage(t *testing.T) {
 		}
 		if got := o.post("/requests", "do", "hand back", "id", o.id(shown)); !strings.Contains(got, "not there any more") {
 			c.Errorf("a second press: %s", got)
+		}
+	})
+}
+
+// The platform of the user is away for an hour: what the person writes meanwhile arrives afterwards, each message once and in its order.
+func TestPersonOutlivesAnOutage(t *testing.T) {
+	onTelegram(t, func(c *chatHarness, w *telegramworld.Platform) {
+		bob := c.Direct(connectortest.Bob)
+		c.shutdown()
+		c.cfg.People.Owners = []config.Account{config.Account(c.Account(connectortest.Ada))}
+		c.cfg.People.Allowed = append(c.cfg.People.Allowed, config.Member(c.Account(connectortest.Bob)))
+		c.start()
+		c.Say(connectortest.Ada, c.ada, "Hello")
+		c.Pass(10 * time.Second)
+		c.Say(connectortest.Bob, bob, "/person")
+		c.Pass(10 * time.Second)
+		w.Press(connectortest.Ada, c.ada, 0)
+		c.waitShown(bob, "is here now")
+		w.Fake.Fault(telegramfake.Fault{Status: http.StatusBadGateway, Chat: telegramworld.Chat(bob).ID, Times: -1})
+		said := []string{"Your order was lost.", "We send it again."}
+		for _, text := range said {
+			c.Say(connectortest.Ada, c.ada, text)
+			c.Pass(10 * time.Minute)
+		}
+		c.crash()
+		c.start()
+		c.Pass(40 * time.Minute)
+		w.Fake.ClearFaults()
+		c.Pass(5 * time.Minute)
+		got := strings.Join(c.since(bob, 0), "\n")
+		if first, second := strings.Index(got, said[0]), strings.Index(got, said[1]); first < 0 || second < first || strings.Count(got, said[0])+strings.Count(got, said[1]) != 2 {
+			c.Errorf("after the outage Bob reads %s", got)
 		}
 	})
 }
