@@ -92,7 +92,7 @@ func (g *Gateway) runtimeConfig(e *edition) core.Config {
 		Models: m, Meter: e.meter, Parallel: cfg.Limits.Parallel, Total: cfg.Limits.ParallelTotal,
 		Plugins: hold.wrap(e.plugins.plugins(cfg.Agent.Type)), Observers: g.observers(), Trace: g.monitoring.traces.Root, Schema: schema.Compile, Open: g.open, Signal: g.signal, About: g.about(e),
 		Reader: g.reader(e), Fetch: g.fetch, ReadLinks: cfg.Agent.ReadLinks, Generation: generation(cfg.Agent), Turns: turns(cfg), Access: settings.Access(cfg),
-		Approval: cfg.Turns.Approval, Recall: settings.Recall(cfg), Retention: schedule.Retention(cfg.Retention), Grace: cfg.Shutdown, Log: g.env.Log, Pseudonym: g.pseudonym, Memo: g.backends.memo, FileLink: g.fileAddress, Audit: g.audit,
+		Approval: cfg.Turns.Approval, Zone: cfg.Zone(), Recall: settings.Recall(cfg), Retention: schedule.Retention(cfg.Retention), Grace: cfg.Shutdown, Log: g.env.Log, Pseudonym: g.pseudonym, Memo: g.backends.memo, FileLink: g.fileAddress, Audit: g.audit,
 		Visitor: func(ctx context.Context, account chat.EntityID) (chat.EntityID, error) {
 			return web.OpenedBy(ctx, g.backends.store, account)
 		},

@@ -52,7 +52,8 @@ type Config struct {
 	// Generation defines how the model generates answers; zero is natively, in at most 6 rounds.
 	Generation generate.Config
 	Access     access.Policy
-	Approval   time.Duration // how long a run waits for the approval of a call; 0 is an hour
+	Approval   time.Duration  // how long a run waits for the approval of a call; 0 is an hour
+	Zone       *time.Location // of the times that approvers read; nil is UTC
 	Recall     prompt.Recall
 	Retention  schedule.Retention // zero keeps messages
 	Parallel   int                // the maximum number of concurrent answers for one person; 0 is no limit

@@ -60,7 +60,8 @@ type Runs interface {
 // The fields are set before use. Approvals is safe for concurrent use, also by several processes with one store: the store makes each
 // decision once.
 type Approvals struct {
-	Timeout time.Duration // how long a run waits; 0 is an hour
+	Timeout time.Duration  // how long a run waits; 0 is an hour
+	Zone    *time.Location // of the times on cards; nil is UTC
 	Store   storage.Approvals
 	Owners  Owners
 	Runs    Runs

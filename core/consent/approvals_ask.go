@@ -1,6 +1,7 @@
 package consent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -170,6 +171,7 @@ func (ap *Approvals) tellApprovers(ctx context.Context, r chat.Approval, describ
 		if err != nil {
 			return false, err
 		}
+		line += "\n\n🕒 " + lang.Say(ctx, "approval.until", "time", until(r, ap.Zone))
 		q.Approval, q.For, q.Expires, q.Handler, q.Payload = true, []chat.EntityID{owner}, r.Expires, Handler, r.ID
 		if err = ap.Tell(ctx, chat.Notice{To: chat.Address{Room: room}, Text: line, Key: card(r), Ask: &q}); err != nil {
 			ap.Log.Warn("can't ask for an approval", "account", owner, "err", err)
@@ -177,6 +179,16 @@ func (ap *Approvals) tellApprovers(ctx context.Context, r chat.Approval, describ
 		reached = reached || err == nil
 	}
 	return reached, nil
+}
+
+// until returns the end of the wait for r, with its day if that is a later one than the day of the request.
+func until(r chat.Approval, zone *time.Location) string {
+	zone = cmp.Or(zone, time.UTC)
+	at, end, layout := r.At.In(zone), r.Expires.In(zone), "15:04"
+	if at.YearDay() != end.YearDay() {
+		layout = "2006-01-02 15:04"
+	}
+	return end.Format(layout)
 }
 
 // offeredTo returns the options of the card of an approver: only owners approve all calls of a kind. It fails with the error of the store.
