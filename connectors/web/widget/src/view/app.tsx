@@ -143,7 +143,8 @@ function useFollowing(scroller: { current: HTMLDivElement | null }, log: { curre
     at.current.top = scrollTop;
   };
   const follow = () => {
-    if (at.current.stuck) scroller.current!.scrollTop = scroller.current!.scrollHeight;
+    if (!scroller.current) return; // the page has removed the chat
+    if (at.current.stuck) scroller.current.scrollTop = scroller.current.scrollHeight;
     else scrolled();
   };
   const toEnd = () => {
