@@ -80,9 +80,10 @@ type source struct {
 	mu    sync.Mutex
 	files []string // that the configuration was read from last
 	read  string   // their state then
+	found bool     // there was a file: without it, the defaults would open what the file had closed
 }
 
-// load reads the configuration, and returns where it came from.
+// load reads the configuration, and returns where it came from. It fails if the file is missing that was there before.
 func (s *source) load() (config.Config, string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,6 +92,12 @@ func (s *source) load() (config.Config, string, error) {
 	}
 	s.read = stampOf(s.files) // before the reading, so that a change meanwhile is seen
 	cfg, from, err := s.c.load()
+	switch {
+	case err == nil && from != fromDefaults:
+		s.found = true
+	case err == nil && s.found:
+		err = fmt.Errorf("there is no %s any more; put it back, or restart the gateway to run without it", s.c.file())
+	}
 	if err == nil && s.listen != "" {
 		cfg, err = cfg.WithListen(s.listen)
 	}

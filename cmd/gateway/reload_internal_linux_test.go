@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -42,5 +43,23 @@ func TestChangeWhileReading(t *testing.T) {
 	}
 	if _, changed := s.stamp(); !changed {
 		t.Error("the change is not seen")
+	}
+}
+
+// Without its file, a gateway that had one does not continue with the defaults, which could open what the file had closed.
+func TestMissingFileIsNoConfiguration(t *testing.T) {
+	t.Chdir(t.TempDir())
+	s := &source{c: &cli{}}
+	_, from, err := s.load()
+	require.NoError(t, err)
+	if from != fromDefaults {
+		t.Fatalf("without a file, the configuration is that of %s", from)
+	}
+	require.NoError(t, os.WriteFile(defaultFile, []byte("web: {require_identity: true}\n"), 0o600))
+	_, _, err = s.load()
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(defaultFile))
+	if _, _, err = s.load(); err == nil || !strings.Contains(err.Error(), "there is no config.yaml any more") {
+		t.Errorf("the missing file is read as %v", err)
 	}
 }
