@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -143,6 +144,27 @@ func TestOtherRequestsDelayNoRevocation(t *testing.T) {
 		<-ctx.Done()
 		if took := time.Since(begins); took > 5*time.Second || context.Cause(ctx) != errRevoked {
 			t.Errorf("it ends after %v: %v", took, context.Cause(ctx))
+		}
+	})
+}
+
+// A new key works at once, also if the list was read just before it was made: an unknown key reads the list again, but not each time.
+func TestNewKeyWorksSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ring := &identity.Ring{Keys: identity.Keys{Store: &connectortest.Memory{}}}
+		if _, err := ring.Find(t.Context(), "parley_UNKNOWN"); !errors.Is(err, identity.ErrUnknown) {
+			t.Fatalf("an unknown key: %v", err)
+		}
+		key, _, err := ring.Keys.Create(t.Context(), identity.Key{Name: "k", Ends: time.Now().Add(time.Hour)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ring.Find(t.Context(), key); !errors.Is(err, identity.ErrUnknown) {
+			t.Errorf("the list is read for each unknown key: %v", err)
+		}
+		time.Sleep(100 * time.Millisecond)
+		if _, err := ring.Find(t.Context(), key); err != nil {
+			t.Errorf("a new key: %v", err)
 		}
 	})
 }

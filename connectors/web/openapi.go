@@ -90,6 +90,9 @@ func (d describer) operation(e endpoint, path string) object {
 // ref returns a reference to the schema of a value's type.
 func (d describer) ref(of any) object {
 	t := reflect.TypeOf(of)
+	if t.Kind() == reflect.Slice { // has no name
+		return object{"type": "array", "items": d.ref(reflect.Zero(t.Elem()).Interface())}
+	}
 	if _, ok := d.schemas[t.Name()]; !ok {
 		picture, err := jsonschema.For[picture](nil)
 		if err != nil {

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -38,7 +39,10 @@ type operation struct {
 
 type media struct {
 	Schema struct {
-		Ref string `json:"$ref"`
+		Ref   string `json:"$ref"`
+		Items struct {
+			Ref string `json:"$ref"`
+		} // of an array
 	}
 }
 
@@ -49,13 +53,16 @@ func described(t testing.TB, h http.Handler) (d description) {
 	if rec.Code != http.StatusOK || json.Unmarshal(rec.Body.Bytes(), &d) != nil || !strings.HasPrefix(d.OpenAPI, "3.1") {
 		t.Fatalf("%d %.200s", rec.Code, rec.Body)
 	}
+	if _, unnamed := d.Components.Schemas[""]; unnamed {
+		t.Error("a schema has no name")
+	}
 	return d
 }
 
 // schema returns the schema behind a body, or nil.
 func (d description) schema(m map[string]media) *jsonschema.Schema {
 	for _, is := range m {
-		if name, ok := strings.CutPrefix(is.Schema.Ref, "#/components/schemas/"); ok {
+		if name, ok := strings.CutPrefix(cmp.Or(is.Schema.Ref, is.Schema.Items.Ref), "#/components/schemas/"); ok {
 			return d.Components.Schemas[name]
 		}
 	}

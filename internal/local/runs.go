@@ -47,7 +47,7 @@ func runsAt(ctx context.Context, store Store, rt Runtime, req runsRequest) (out 
 		}
 		receipt, err := turn.ReceiptOf(ctx, store, req.Show)
 		if errors.Is(err, chat.ErrNotFound) {
-			err = fmt.Errorf("there is no run %s; the log names the run of each answer", req.Show)
+			err = fmt.Errorf("there is no run %s; the log names the run of each answer, and the operator's page those of web conversations", req.Show)
 		}
 		out.Receipt = receipt.Whole()
 		return out, err

@@ -17,6 +17,8 @@ const (
 	KeyPrefix = "parley_"
 	// KeyFresh is how old a process's list of keys can be: a revoked key is refused everywhere after that.
 	KeyFresh = 3 * time.Second
+	// keyPause is how old the list is before it is read again for an unknown key, which may be new.
+	keyPause = 100 * time.Millisecond
 	// MaxKeys is the maximum number of keys.
 	MaxKeys = 1000
 
@@ -89,7 +91,7 @@ func current(all []Key) []Key {
 	return slices.DeleteFunc(slices.Clone(all), func(k Key) bool { return !now.Before(k.Ends) })
 }
 
-// Ring finds the key of a request. It reads the list at most every [KeyFresh]. It is safe for concurrent use.
+// Ring finds the key of a request. It reads the list at most every [KeyFresh], or sooner for an unknown key. It is safe for concurrent use.
 type Ring struct {
 	Keys Keys
 
@@ -102,7 +104,8 @@ type Ring struct {
 func (r *Ring) Find(ctx context.Context, text string) (Key, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.read.IsZero() || time.Since(r.read) >= KeyFresh {
+	hash := login.Hash(text)
+	if _, known := r.held[hash]; time.Since(r.read) >= KeyFresh || !known && time.Since(r.read) >= keyPause {
 		all, err := r.Keys.List(ctx)
 		if err != nil {
 			return Key{}, err
@@ -113,7 +116,7 @@ func (r *Ring) Find(ctx context.Context, text string) (Key, error) {
 		}
 	}
 	// The hash of a random key is no secret that the time of a look-up could reveal.
-	k, ok := r.held[login.Hash(text)]
+	k, ok := r.held[hash]
 	switch {
 	case !ok:
 		return k, ErrUnknown
