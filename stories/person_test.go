@@ -337,7 +337,7 @@ func TestPersonHandedBackOnTheOperatorsPage(t *testing.T) {
 	})
 }
 
-// The platform of the user is away for an hour: what the person writes meanwhile arrives afterwards, each message once and in its order.
+// The platform of the user is away for an hour: the messages of the person arrive afterwards, each once and in their order.
 func TestPersonOutlivesAnOutage(t *testing.T) {
 	onTelegram(t, func(c *chatHarness, w *telegramworld.Platform) {
 		bob := c.Direct(connectortest.Bob)

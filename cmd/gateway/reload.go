@@ -80,7 +80,7 @@ type source struct {
 	mu    sync.Mutex
 	files []string // that the configuration was read from last
 	read  string   // their state then
-	found bool     // there was a file: without it, the defaults would open what the file had closed
+	found bool     // there was a file; without it, the defaults could open a closed gateway
 }
 
 // load reads the configuration, and returns where it came from. It fails if the file is missing that was there before.

@@ -46,7 +46,7 @@ func TestChangeWhileReading(t *testing.T) {
 	}
 }
 
-// Without its file, a gateway that had one does not continue with the defaults, which could open what the file had closed.
+// Without its file, a gateway that had one does not continue with the defaults, which could open a closed gateway.
 func TestMissingFileIsNoConfiguration(t *testing.T) {
 	t.Chdir(t.TempDir())
 	s := &source{c: &cli{}}
