@@ -2,6 +2,7 @@ package stories_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -55,12 +56,12 @@ func (c *chatHarness) wantCode(in connectortest.Room, n int) {
 	c.Helper()
 	c.WaitIdle()
 	var texts []string
-	for _, m := range c.Messages(in) {
+	all := slices.DeleteFunc(c.Messages(in), func(m connectortest.Message) bool { return strings.HasSuffix(m.Text, pointerMark) })
+	for _, m := range all {
 		if m.ByBot && m.Text != "" {
 			texts = append(texts, m.Text)
 		}
 	}
-	all := c.Messages(in)
 	if got := strings.Join(texts, "|"); bare(got) != bare(fmt.Sprintf("Here it is: 📎 code.txt, %d lines Run it twice.", n)) {
 		c.Errorf("people read %.300q", got)
 	}

@@ -93,7 +93,7 @@ func (r mcpServers) lastPromptText() string {
 // waitAsked waits until Ada is asked whether to make a call.
 func (r mcpServers) waitAsked() {
 	r.Helper()
-	r.waitUntil("Ada is asked", func() bool { return len(r.Platform.(buttonPlatform).Buttons(r.place)) == 2 })
+	r.waitUntil("Ada is asked", func() bool { return len(r.Platform.(buttonPlatform).Buttons(r.place)) >= 2 }) // on Discord, also Deny with a reason
 }
 
 // approve presses the first button.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -46,8 +47,8 @@ type botHarness struct {
 	catchUp time.Duration
 	shards  int // of the settings; 0 is auto
 
-	commandGuilds []string           // of the settings
-	plugged       []chat.CommandSpec // commands of plugins
+	commandGuilds []string                           // of the settings
+	plugged       atomic.Pointer[[]chat.CommandSpec] // commands of plugins
 }
 
 func loadSpec(t *testing.T) *discordfake.Spec {
@@ -123,7 +124,12 @@ func (w *botHarness) beginRun() {
 	}
 	w.bot = discord.New(config, connectors.Deps{
 		Log:  slog.New(slog.NewTextHandler(&w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		Dial: w.net.Dial, Memo: w.life, Commands: func() []chat.CommandSpec { return w.plugged },
+		Dial: w.net.Dial, Memo: w.life, Commands: func() (all []chat.CommandSpec) {
+			if now := w.plugged.Load(); now != nil {
+				all = *now
+			}
+			return all
+		},
 	})
 }
 

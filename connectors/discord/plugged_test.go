@@ -17,10 +17,10 @@ func TestPluginsBringCommands(t *testing.T) {
 	withBot(t, func(w *botHarness) {
 		has := func(name string) bool { return slices.Contains(w.fake.Commands(w.guild), name) }
 		w.start()
-		w.plugged = []chat.CommandSpec{
+		w.plugged.Store(&[]chat.CommandSpec{
 			{Name: "review", Description: strings.Repeat("Reviews a file. ", 20), Options: []chat.CommandOption{{Name: "focus"}, {Name: "file", Description: "Which", Required: true}, {Name: "file"}}},
 			{Name: "usage", Description: "not that one"},
-		}
+		})
 		time.Sleep(2 * time.Minute)
 		if !has("review") || has("file") {
 			t.Fatalf("users see %q", w.fake.Commands(w.guild))
@@ -30,7 +30,7 @@ func TestPluginsBringCommands(t *testing.T) {
 		if id := w.fake.Command(w.channel, w.ann, "review"); id != "" {
 			t.Error("a command without its required option can be given")
 		}
-		w.plugged = nil
+		w.plugged.Store(nil)
 		time.Sleep(10 * time.Minute)
 		w.restart()
 		w.start()
