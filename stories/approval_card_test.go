@@ -1,7 +1,6 @@
 package stories_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -45,49 +44,5 @@ func TestChatCardShowsUntil(t *testing.T) {
 		c.Platform.(buttonPlatform).Press(connectortest.Ada, c.ada, 0)
 		c.waitShown(bob, "Tea is on its way.")
 		c.wantDone(s, `order {"item":"tea"}`)
-	})
-}
-
-// A card that waits is followed by one reminder at half of the time, also after crashes, and by none once it is decided.
-func TestChatCardReminds(t *testing.T) {
-	onEachPlatform(t, nil, func(c *chatHarness) {
-		reminders := func() (n int) {
-			for _, s := range connectortest.BotTexts(c, c.ada) {
-				n += strings.Count(s, "still waits for you")
-			}
-			return n
-		}
-		s, bob, _ := withCard(c, "en")
-		c.crash()
-		c.start()
-		c.Pass(28 * time.Minute)
-		if n := reminders(); n != 0 {
-			t.Errorf("%d reminders before half of the time", n)
-		}
-		c.Pass(2 * time.Minute)
-		c.waitShown(c.ada, "still waits for you")
-		c.crash()
-		c.start()
-		c.Pass(20 * time.Minute)
-		if n := reminders(); n != 1 {
-			t.Errorf("%d reminders; want 1", n)
-		}
-		w := c.Platform.(buttonPlatform)
-		w.Press(connectortest.Ada, c.ada, 0)
-		c.waitShown(bob, "Tea is on its way.")
-		c.wantDone(s, `order {"item":"tea"}`)
-
-		c.queueCall("shop__order", `{"item":"cake"}`, "Cake, too.")
-		c.Say(connectortest.Bob, bob, "Order cake")
-		c.waitShown(c.ada, `{"item":"cake"}`)
-		c.Pass(10 * time.Second)
-		w.Press(connectortest.Ada, c.ada, 0)
-		c.waitShown(bob, "Cake, too.")
-		c.crash()
-		c.start()
-		c.Pass(time.Hour)
-		if n := reminders(); n != 1 {
-			t.Errorf("%d reminders after a decision; want the 1 before", n)
-		}
 	})
 }

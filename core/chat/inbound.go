@@ -258,19 +258,6 @@ type Notice struct {
 	Key string
 	// Ask is a question attached to the notice; can be nil.
 	Ask *Question
-	// NotBefore delays the notice; zero sends it at once.
-	NotBefore time.Time
-}
-
-// ReminderOf returns the key of the reminder of the notice with key: it is sent only while the question of that notice is open.
-func ReminderOf(key string) string { return key + reminderEnd }
-
-const reminderEnd = "/remind" // it is stored
-
-// RemindsOf returns the id of the notice that the notice id reminds of, or false.
-func RemindsOf(id MemoryID) (MemoryID, bool) {
-	of, ok := strings.CutSuffix(string(id), reminderEnd)
-	return MemoryID(of), ok
 }
 
 // ImageToGenerate is the file name that marks the attachment of a draft whose description is that of an image to be generated. It is stored.

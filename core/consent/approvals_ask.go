@@ -171,19 +171,12 @@ func (ap *Approvals) tellApprovers(ctx context.Context, r chat.Approval, describ
 		if err != nil {
 			return false, err
 		}
-		about := strings.Join(strings.SplitN(line, "\n", 3)[:min(2, strings.Count(line, "\n")+1)], "\n")
 		line += "\n\n🕒 " + lang.Say(ctx, "approval.until", "time", until(r, ap.Zone))
 		q.Approval, q.For, q.Expires, q.Handler, q.Payload = true, []chat.EntityID{owner}, r.Expires, Handler, r.ID
 		if err = ap.Tell(ctx, chat.Notice{To: chat.Address{Room: room}, Text: line, Key: card(r), Ask: &q}); err != nil {
 			ap.Log.Warn("can't ask for an approval", "account", owner, "err", err)
 		}
 		reached = reached || err == nil
-		remind := chat.Notice{To: chat.Address{Room: room}, Key: chat.ReminderOf(card(r)), NotBefore: halfTime(r)}
-		if remind.Text = "🕒 " + lang.Say(ctx, "approval.remind", "time", until(r, ap.Zone)) + "\n\n" + about; err == nil && time.Now().Before(remind.NotBefore) {
-			if err := ap.Tell(ctx, remind); err != nil { // the card is there
-				ap.Log.Warn("can't remind of an approval", "account", owner, "err", err)
-			}
-		}
 	}
 	return reached, nil
 }
@@ -196,15 +189,6 @@ func until(r chat.Approval, zone *time.Location) string {
 		layout = "2006-01-02 15:04"
 	}
 	return end.Format(layout)
-}
-
-// halfTime returns the time of the reminder of r: the middle of the wait.
-func halfTime(r chat.Approval) time.Time {
-	from := r.At
-	if r.Decision == chat.Pending && r.Decided.After(from) { // it waits again
-		from = r.Decided
-	}
-	return from.Add(r.Expires.Sub(from) / 2)
 }
 
 // offeredTo returns the options of the card of an approver: only owners approve all calls of a kind. It fails with the error of the store.

@@ -89,9 +89,7 @@ func newApprovals() *office {
 	d.Approvals = &consent.Approvals{
 		Store: d.rows, Log: slog.New(slog.DiscardHandler),
 		Tell: func(_ context.Context, n chat.Notice) error {
-			if n.NotBefore.IsZero() { // no reminder
-				d.told = append(d.told, n)
-			}
+			d.told = append(d.told, n)
 			return nil
 		},
 	}

@@ -65,7 +65,7 @@ func (ns *Notices) send(ctx context.Context, n chat.Notice) (chat.Accepted, erro
 	if silent, err := ns.Pairing.Unwelcome(ctx, ns.Agent.Entity(), m.Place); err != nil || silent {
 		return chat.Accepted{Memory: m.ID}, err
 	}
-	j := chat.JoinRule{Kind: chat.RunNotify, Window: max(0, time.Until(n.NotBefore))}
+	j := chat.JoinRule{Kind: chat.RunNotify}
 	if n.Ask != nil {
 		q, err := ns.Questions.Complete(*n.Ask)
 		if err != nil {

@@ -26,7 +26,6 @@ type ReplyStore interface {
 	RunShowing(ctx context.Context, room chat.RoomID, topics bool, message string, turns int) (chat.Run, error)
 	Attention(ctx context.Context, room chat.RoomID) (chat.Attention, error)
 	OpenRuns(ctx context.Context, room chat.RoomID) ([]chat.Run, error)
-	RunOf(ctx context.Context, id chat.MemoryID) (chat.Run, error)
 	Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error)
 	Room(ctx context.Context, id chat.RoomID) (chat.Room, error)
 	Upload(ctx context.Context, id string) (chat.Upload, error)

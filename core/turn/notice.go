@@ -1,7 +1,6 @@
 package turn
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -65,14 +64,11 @@ type notice struct {
 }
 
 // send answers with the draft that is the input of the run, and shows its question if that is still open. It fails with
-// [chat.ErrStopped] if the draft was deleted, [chat.ErrNothingToSay] if it reminds of a closed question, and with a limit that is reached.
+// [chat.ErrStopped] if the draft was deleted, and with a limit that is reached.
 func (n *notice) send(ctx context.Context) error {
 	draft, err := n.journal.input(ctx)
 	if err != nil {
 		return err
-	}
-	if open, err := n.reminds(ctx, draft.ID); err != nil || !open {
-		return cmp.Or(err, chat.ErrNothingToSay)
 	}
 	if n.at.unattended() { // the output of a task counts as a message
 		if err := n.spending.reportLimit(ctx, n.journal.Meter.CountMessage(ctx)); err != nil {
@@ -94,25 +90,6 @@ func (n *notice) send(ctx context.Context) error {
 		}
 		return chat.Unless(err, chat.ErrNotFound)
 	})
-}
-
-// reminds reports whether the draft with id still has a reason: a reminder has none once its question is closed. It fails with the
-// error of the store.
-func (n *notice) reminds(ctx context.Context, id chat.MemoryID) (open bool, err error) {
-	of, ok := chat.RemindsOf(id)
-	if !ok {
-		return true, nil
-	}
-	err = n.journal.persist(ctx, func() error {
-		run, err := n.Store.RunOf(ctx, of)
-		if err == nil {
-			var q chat.Question
-			q, err = n.asking.Store.QuestionOf(ctx, run.ID)
-			open = err == nil && q.Open(time.Now())
-		}
-		return chat.Unless(err, chat.ErrNotFound)
-	})
-	return open, err
 }
 
 // attach shows the files of a draft that came with it. One that was deleted meanwhile is left out. It fails with the error of the
