@@ -9,6 +9,7 @@ import (
 
 	"parley/config"
 	"parley/connectors/connectortest"
+	"parley/core/chat"
 	"parley/models/modelfake"
 )
 
@@ -22,6 +23,13 @@ func (c *chatHarness) wantPings(in connectortest.Room, want ...string) {
 	if !ok {
 		c.Errorf("the messages that notified are %q; want %q", got, want)
 	}
+}
+
+// wantNoPings does what /notify off does, without a message.
+func (c *chatHarness) wantNoPings(u connectortest.User) {
+	c.Helper()
+	_, err := c.Store.SaveEntity(c.Context(), chat.Entity{ID: chat.EntityID(strings.Replace(c.Account(u), ":", "/", 1)), Details: map[string]string{chat.NotifyDetail: "off"}})
+	c.Must(err)
 }
 
 const firstWords, lastWords = "Here is the first part of the answer.", " And this is the end of it."

@@ -161,6 +161,7 @@ func TestWhichTrackInVain(t *testing.T) {
 				w := s.askWhichTrack(s.ada, c.then...)
 				open, err := s.Store.OpenQuestions(s.Context(), s.rooms()[0])
 				s.Must(err)
+				s.wantNoPings(connectortest.Ada) // they add messages
 				c.do(s)
 				s.Pass(time.Minute)
 				s.WaitIdle()
