@@ -185,7 +185,7 @@ func TestRichRandom(t *testing.T) {
 	}
 }
 
-// A rich answer is posted, grows and ends, in both ways of streaming, as a rich message that notifies no one whom it names.
+// A rich answer is posted, grows and ends, in both ways of streaming, as a rich message without notifications for the users in it.
 func TestRichMessages(t *testing.T) {
 	for _, mode := range []Streaming{StreamEdits, StreamDrafts} {
 		withBot(t, func(t *testing.T, r *botHarness) {
