@@ -120,17 +120,28 @@ func (m *Metrics) Store(kind string) (done func()) {
 // Redis measures a command to Redis.
 func (m *Metrics) Redis(took time.Duration) { observe(m.redis, took, trace.Span{}) }
 
+// mostLabels is the number of labels of the metric with the most of them.
+const mostLabels = 3
+
 // family is a metric for each combination of labels. Its methods are safe for concurrent use.
 type family[M any] struct {
-	with func(...string) M
-	mu   sync.Mutex
-	seen map[int]map[string]bool // the values of each label
+	with  func(...string) M
+	mu    sync.Mutex
+	known map[[mostLabels]string]M // combinations that came before
+	seen  map[int]map[string]bool  // the values of each label
 }
 
 // of returns the metric of these values. Those that are too many are replaced: the names of tools, for example, come from MCP servers.
 func (f *family[M]) of(values []string) M {
+	var key [mostLabels]string
+	if copy(key[:], values) < len(values) {
+		panic("a metric has more than mostLabels labels")
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if m, ok := f.known[key]; ok {
+		return m
+	}
 	for i, v := range values {
 		if f.seen[i] == nil {
 			f.seen[i] = map[string]bool{}
@@ -141,7 +152,14 @@ func (f *family[M]) of(values []string) M {
 			f.seen[i][v] = true
 		}
 	}
-	return f.with(values...)
+	m := f.with(values...)
+	copy(key[:], values) // those that were replaced are too many to be remembered
+	f.known[key] = m
+	return m
+}
+
+func newFamily[M any](with func(...string) M) *family[M] {
+	return &family[M]{with: with, known: map[[mostLabels]string]M{}, seen: map[int]map[string]bool{}}
 }
 
 type (
@@ -152,13 +170,13 @@ type (
 func (m *Metrics) counters(name, help string, labels ...string) *counters {
 	c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "parley_" + name, Help: help}, labels)
 	m.registry.MustRegister(c)
-	return &counters{with: c.WithLabelValues, seen: map[int]map[string]bool{}}
+	return newFamily(c.WithLabelValues)
 }
 
 func (m *Metrics) histograms(name, help string, buckets []float64, labels ...string) *histograms {
 	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "parley_" + name, Help: help, Buckets: buckets}, labels)
 	m.registry.MustRegister(h)
-	return &histograms{with: h.WithLabelValues, seen: map[int]map[string]bool{}}
+	return newFamily(h.WithLabelValues)
 }
 
 func count(c *counters, n float64, values ...string) { c.of(values).Add(max(n, 0)) }
