@@ -78,7 +78,7 @@ func newTab(t *testing.T, browser context.Context) *tab {
 			if m.Type == chromedp.ConsoleError || m.Type == chromedp.ConsoleWarning || m.IsException() {
 				p.mu.Lock()
 				if over := t.Context().Err() != nil; !p.offline.Load() && !over || m.Source != "network" && !strings.Contains(m.Text, "blocked by CORS policy") {
-					p.problems = append(p.problems, m.Source+" "+m.String())
+					p.problems = append(p.problems, m.Source+" "+m.String()+" "+m.URL)
 				}
 				p.mu.Unlock()
 			}

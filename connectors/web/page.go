@@ -82,6 +82,8 @@ func pages(o Options) http.Handler {
 	for _, name := range []string{"page.css", "login.css", "setup.css", "try.css", "try.js", "icon.svg"} {
 		add(name, asset{plain: must(widget.ReadFile("widget/" + name))})
 	}
+	// Browsers ask for this where no page names an icon, as for a shared copy.
+	mux.Handle("GET /favicon.ico", asset{plain: must(widget.ReadFile("widget/icon.svg")), kind: types[".svg"]}.handler())
 	front := template.Must(template.ParseFS(widget, "widget/*.html"))
 	for path, name := range map[string]string{"/{$}": "index.html", loginPath: "login.html"} {
 		mux.HandleFunc("GET "+path, func(rw http.ResponseWriter, r *http.Request) {

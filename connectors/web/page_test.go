@@ -35,6 +35,7 @@ func TestPageServesItsFiles(t *testing.T) {
 		"/page.css":     {"text/css; charset=utf-8", "parley-chat"},
 		"/licenses.txt": {"text/plain; charset=utf-8", "preact"},
 		"/icon.svg":     {"image/svg+xml", "<svg"},
+		"/favicon.ico":  {"image/svg+xml", "<svg"},
 	} {
 		rw := httptest.NewRecorder()
 		h.ServeHTTP(rw, httptest.NewRequest(http.MethodGet, name, nil))
