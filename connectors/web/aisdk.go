@@ -157,7 +157,7 @@ func urls(files []shownFile) (all []string) {
 	return all
 }
 
-// aisdkErrors converts error responses to the text that useChat shows to users as it is.
-func aisdkErrors(_ int, sentence, _ string) (kind string, body []byte) {
+// textErrors converts error responses to text, which useChat shows to users as it is.
+func textErrors(_ int, sentence, _ string) (kind string, body []byte) {
 	return "text/plain; charset=utf-8", []byte(sentence)
 }

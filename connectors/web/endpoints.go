@@ -87,6 +87,15 @@ func (a fileAPI) endpoints() []endpoint {
 	}
 }
 
+// probes are routes outside of the API, whose replies are text.
+func probes(w *Web) []endpoint {
+	alive := func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte("ok\n")) }
+	return []endpoint{
+		{route: "GET /healthz", serve: alive, about: "Reports that the process is alive", kind: "text/plain"},
+		{route: "GET /readyz", serve: w.readyz, about: "Reports whether the gateway accepts messages", kind: "text/plain"},
+	}
+}
+
 func programEndpoints(w *Web) []endpoint {
 	return []endpoint{
 		{route: "POST " + hooksPath + "{name}", serve: w.hook, about: "Calls a hook with any JSON", out: hookStatus{}},

@@ -118,8 +118,8 @@ func formOf(path string) errorForm {
 	switch {
 	case strings.HasPrefix(path, "/v1/"):
 		return openaiErrors
-	case path == "/api/chat", strings.HasPrefix(path, "/api/chat/"):
-		return aisdkErrors
+	case path == "/api/chat", strings.HasPrefix(path, "/api/chat/"), path == "/healthz", path == "/readyz":
+		return textErrors
 	}
 	return ownForm
 }
@@ -186,7 +186,14 @@ func formed(next http.Handler) http.Handler {
 			next.ServeHTTP(rw, r)
 			return
 		}
-		next.ServeHTTP(&errorWriter{ResponseWriter: rw, form: formOf(path), voice: lang.In(r.Header.Get("Accept-Language")), method: r.Method}, r)
+		inForm(next, formOf(path)).ServeHTTP(rw, r)
+	})
+}
+
+// inForm gives the errors of next a form.
+func inForm(next http.Handler, form errorForm) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(&errorWriter{ResponseWriter: rw, form: form, voice: lang.In(r.Header.Get("Accept-Language")), method: r.Method}, r)
 	})
 }
 

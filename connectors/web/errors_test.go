@@ -25,6 +25,9 @@ func TestErrorsAreJSON(t *testing.T) {
 			allow                    string
 		}{
 			"no address":           {"GET", "/api/nothing", "", "", 404, ""},
+			"no page":              {"GET", "/nothing", "", "", 404, ""},
+			"a page with POST":     {"POST", "/widget.js", "", "", 405, "GET, HEAD"},
+			"the description":      {"POST", openapiPath, "application/json", "{}", 405, "GET, HEAD"},
 			"messages with GET":    {"GET", streamPath, "", "", 405, "POST"},
 			"a history with POST":  {"POST", historyPath, "application/json", "{}", 405, "GET, HEAD"},
 			"a history with PUT":   {"PUT", historyPath, "application/json", "{}", 405, "GET, HEAD"},

@@ -77,19 +77,25 @@ func TestStreamsEndWithTheirTokens(t *testing.T) {
 // A client that waits for the whole answer doesn't get it after its token has ended, and a stream then ends with a sentence, and
 // with a code that says so where the format has one.
 func TestAnswersOfClientsEndWithTheirTokens(t *testing.T) {
-	const code = `"code":"` + codeExpired + `"`
+	const (
+		code    = `"code":"` + codeExpired + `"`
+		revoked = `{"error":{"message":"This API key was revoked.","type":"authentication_error","param":null,"code":"` + codeRevoked + `"}}`
+	)
 	for name, c := range map[string]struct {
 		path, form string
 		status     int
 		want       string
+		key        bool // of a program, which is revoked
 	}{
-		"a completion":         {"/v1/chat/completions", openaiForm, 401, code},
-		"a response":           {"/v1/responses", `{"input":"hi"}`, 401, code},
-		"a bubble":             {"/deepchat", deepForm, 401, code},
-		"chunks":               {"/v1/chat/completions", strings.Replace(openaiForm, "{", `{"stream":true,`, 1), 200, code},
-		"events of a response": {"/v1/responses", `{"stream":true,"input":"hi"}`, 200, code},
-		"AG-UI":                {"/agui", aguiForm, 200, code},
-		"the AI SDK":           {"/api/chat", aisdkForm, 200, `{"type":"error","errorText":"Your session has expired. Please sign in again."}`},
+		"a completion":         {"/v1/chat/completions", openaiForm, 401, code, false},
+		"a response":           {"/v1/responses", `{"input":"hi"}`, 401, code, false},
+		"a bubble":             {"/deepchat", deepForm, 401, code, false},
+		"chunks":               {"/v1/chat/completions", strings.Replace(openaiForm, "{", `{"stream":true,`, 1), 200, code, false},
+		"events of a response": {"/v1/responses", `{"stream":true,"input":"hi"}`, 200, code, false},
+		"AG-UI":                {"/agui", aguiForm, 200, code, false},
+		"the AI SDK":           {"/api/chat", aisdkForm, 200, `{"type":"error","errorText":"Your session has expired. Please sign in again."}`, false},
+		"a key's completion":   {"/v1/chat/completions", openaiForm, 401, revoked, true},
+		"a key's chunks":       {"/v1/chat/completions", strings.Replace(openaiForm, "{", `{"stream":true,`, 1), 200, revoked, true},
 	} {
 		edit := func(o *Options) {
 			var err error
@@ -97,13 +103,22 @@ func TestAnswersOfClientsEndWithTheirTokens(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		serveOn(t, edit, accept, func(_ *Web, n network) {
+		serveOn(t, edit, accept, func(w *Web, n network) {
+			token := account(t, "ada", nil)
+			if c.key {
+				key, made, err := w.keys.Keys.Create(t.Context(), identity.Key{Name: "k", Scopes: []string{"write"}, Ends: time.Now().Add(24 * time.Hour)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				token = key
+				time.AfterFunc(time.Second, func() { _ = w.keys.Keys.Revoke(t.Context(), made.ID) })
+			}
 			r, err := http.NewRequest(http.MethodPost, "http://127.0.0.1:8080"+c.path, strings.NewReader(c.form))
 			if err != nil {
 				t.Fatal(err)
 			}
 			r.Header.Set("Content-Type", "application/json")
-			r.Header.Set("Authorization", "Bearer "+account(t, "ada", nil))
+			r.Header.Set("Authorization", "Bearer "+token)
 			late := time.AfterFunc(2*time.Hour, func() {
 				n.answer.Apply(answer.Change{Kind: answer.Text, Text: "It is late."})
 				n.answer.End(answer.Outcome{Status: answer.Completed})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -246,10 +247,15 @@ func (d door) ratings(r *http.Request, room chat.RoomID) (map[chat.MemoryID]*rat
 	return all, err
 }
 
-// export sends the conversation as a file: GET …/export, as Markdown, or as JSON with ?format=json.
+// export sends the conversation as a file: GET …/export, as Markdown with the title as heading, or as JSON with ?format=json.
 func (a manageAPI) export(rw http.ResponseWriter, r *http.Request) {
 	room, ok := a.web.room(rw, r)
 	if !ok {
+		return
+	}
+	format := r.URL.Query().Get("format")
+	if format != "" && format != "json" && format != "markdown" {
+		fail(rw, http.StatusBadRequest, "format must be markdown or json.")
 		return
 	}
 	who := caller{from: a.web.guard.client(r)}
@@ -263,14 +269,19 @@ func (a manageAPI) export(rw http.ResponseWriter, r *http.Request) {
 		a.web.broken(rw, "export a conversation", err)
 		return
 	}
+	title, err := door(a).title(r.Context(), room.ID)
+	if err != nil {
+		a.web.broken(rw, "export the title of a conversation", err)
+		return
+	}
 	h := rw.Header()
-	if r.URL.Query().Get("format") == "json" {
+	if format == "json" {
 		rated, err := door(a).ratings(r, room.ID)
 		if err != nil {
 			a.web.broken(rw, "export the ratings of a conversation", err)
 			return
 		}
-		out := exported{Messages: []message{}}
+		out := exported{Title: title, Messages: []message{}}
 		for _, m := range all {
 			line := a.web.line(room.ID, m, readerOf(r), nil)
 			line.Feedback = rated[m.ID]
@@ -282,6 +293,9 @@ func (a manageAPI) export(rw http.ResponseWriter, r *http.Request) {
 	}
 	h.Set("Content-Type", "text/markdown; charset=utf-8")
 	h.Set("Content-Disposition", `attachment; filename="conversation.md"`)
+	if title != "" {
+		_, _ = fmt.Fprintf(rw, "# %s\n", title) // the next write fails too
+	}
 	for _, m := range all {
 		if m.WriteMarkdown(rw, a.writer(m)) != nil {
 			return // the reader has disconnected
@@ -291,6 +305,7 @@ func (a manageAPI) export(rw http.ResponseWriter, r *http.Request) {
 
 // exported is a conversation as JSON, with messages as in the list of messages.
 type exported struct {
+	Title    string    `json:"title,omitempty"` // only of an export
 	Messages []message `json:"messages"`
 }
 

@@ -247,13 +247,18 @@ func TestExport(t *testing.T) {
 	r.Header.Set("Authorization", "Bearer "+ada)
 	w := httptest.NewRecorder()
 	s.api.ServeHTTP(w, r)
-	if got := w.Body.String(); !strings.Contains(got, "\n\nHow deep is the sea?\n") || !strings.Contains(got, "**A**, ") || !strings.Contains(got, "\n\nDeep.\n") {
+	if got := w.Body.String(); !strings.HasPrefix(got, "# How deep is the sea?\n\n**") || !strings.Contains(got, "\n\nHow deep is the sea?\n") || !strings.Contains(got, "**A**, ") || !strings.Contains(got, "\n\nDeep.\n") {
 		t.Errorf("%d %s", w.Code, got)
 	}
 	_, reply := s.ask("GET", path+"/export?format=json", ada, "")
 	if got := only(t, reply, "messages")["text"]; got != "How deep is the sea?" {
 		t.Errorf("exported is %v", reply)
 	}
+	if reply["title"] != "How deep is the sea?" {
+		t.Errorf("the title is %v", reply["title"])
+	}
+	status, reply := s.ask("GET", path+"/export?format=xml", ada, "")
+	s.want("another format", http.StatusBadRequest, "BAD_REQUEST", status, reply)
 }
 
 // A message is answered again with another text or the same, as the edit that the core gets. If it can't be, the reply says what to do.

@@ -199,15 +199,18 @@ var (
 	errRevoked = errors.New("the key was revoked")
 )
 
-// codeOf returns the code for the client of a reader who may not read any more, or "".
-func codeOf(err error) string {
+// barred refuses a reader who may not read any more. It returns nil for any other error.
+func barred(err error) *refusal {
+	var no *refusal
 	switch {
 	case errors.Is(err, errExpired):
-		return codeExpired
+		no = refused(http.StatusUnauthorized, "refused.session_expired")
+		no.code = codeExpired
 	case errors.Is(err, errRevoked):
-		return codeRevoked
+		no = refused(http.StatusUnauthorized, "This API key was revoked.")
+		no.code = codeRevoked
 	}
-	return ""
+	return no
 }
 
 // keyPause is how often a stream checks its key. The list can be as old as identity.KeyFresh then, and both together are less

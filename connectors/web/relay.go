@@ -32,15 +32,15 @@ func (c clients) relay(rw http.ResponseWriter, r *http.Request, run chat.RunID, 
 	if err == nil {
 		err = c.encodeAll(ctx, out, run, l)
 	}
-	why, code := "refused.restarting", codeOf(err)
-	switch {
+	why, code := "refused.restarting", ""
+	switch no := barred(err); {
 	case err == nil:
 		return
 	case errors.Is(err, errGone), r.Context().Err() != nil:
 		c.web.opts.Log.Debug("a reader disconnected", "run", run, "err", err)
 		return
-	case code != "":
-		why = "refused.session_expired"
+	case no != nil:
+		why, code = no.sentence, no.code
 	case !errors.Is(err, chat.ErrShutdown):
 		c.web.opts.Log.Error("a stream failed", "run", run, "err", err)
 	}
@@ -124,13 +124,11 @@ func (c clients) whole(r *http.Request, run chat.RunID, l *listening) (dialect.S
 
 // unanswered answers a request whose answer can't be waited for.
 func (c clients) unanswered(rw http.ResponseWriter, r *http.Request, err error) {
-	switch code := codeOf(err); {
+	switch no := barred(err); {
 	case r.Context().Err() != nil: // the client has gone
-	case code == "":
-		c.web.broken(rw, "wait for an answer", err)
-	default:
-		no := refused(http.StatusUnauthorized, "refused.session_expired")
-		no.code = code
+	case no != nil:
 		no.reply(rw)
+	default:
+		c.web.broken(rw, "wait for an answer", err)
 	}
 }

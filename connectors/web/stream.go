@@ -190,10 +190,12 @@ func (w *Web) stream(rw http.ResponseWriter, r *http.Request, room chat.RoomID, 
 	if err == nil {
 		err = w.follow(ctx, out, room, acc, wants)
 	}
-	switch code := codeOf(err); {
+	switch no := barred(err); {
 	case err == nil:
-	case errors.Is(err, chat.ErrShutdown), code != "":
-		_ = out.reconnect(code)
+	case no != nil:
+		_ = out.reconnect(no.code)
+	case errors.Is(err, chat.ErrShutdown):
+		_ = out.reconnect("")
 	case errors.Is(err, errGone), r.Context().Err() != nil:
 		w.opts.Log.Debug("a reader disconnected", "run", acc.Run, "err", err)
 	default:

@@ -352,15 +352,19 @@ func (w *Web) routes() http.Handler {
 	for _, path := range apiPaths() {
 		mux.Handle(path, checked)
 	}
-	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte("ok\n")) })
-	mux.HandleFunc("GET /readyz", w.readyz)
-	mux.Handle("GET "+openapiPath, w.bounded(file(openapi(table), "application/json; charset=utf-8")))
+	for _, e := range probes(w) {
+		mux.HandleFunc(e.route, e.serve)
+		table = append(table, e)
+	}
+	description := http.NewServeMux()
+	description.Handle("GET "+openapiPath, file(openapi(table), "application/json; charset=utf-8"))
+	mux.Handle(openapiPath, inForm(w.bounded(description), ownForm))
 	mux.Handle(LocalPath, w.bounded(w.local()))
 	mux.Handle(SetupPath, w.bounded(nearbySetup(w.opts.Setup)))
 	mux.Handle(adminPath, w.bounded(door{w}.operators(w.opts.Admin)))
 	mux.Handle(adminPath+"/", w.bounded(door{w}.operators(w.opts.Admin)))
 	pages := w.guard.page(pages(w.opts), w.opts.Look.Avatar)
-	mux.Handle("/", w.bounded(pages))
+	mux.Handle("/", inForm(w.bounded(pages), ownForm))
 	for _, path := range []string{tryPath, tryPath + ".js", tryPath + ".css"} {
 		mux.Handle(path, w.bounded(w.trial(pages)))
 	}

@@ -125,7 +125,11 @@ func (c *Chat) Encode(b []byte, s dialect.State) []byte {
 
 // Fail implements [dialect.Encoder].
 func (c *Chat) Fail(b []byte, sentence, code string) []byte {
-	b = dialect.Event(b, Error{ErrorBody{Message: sentence, Type: "server_error", Code: cmp.Or(code, "no_answer")}})
+	kind := "server_error"
+	if code != "" { // of the token
+		kind = "authentication_error"
+	}
+	b = dialect.Event(b, Error{ErrorBody{Message: sentence, Type: kind, Code: cmp.Or(code, "no_answer")}})
 	return append(b, dialect.Done...)
 }
 
