@@ -15,6 +15,7 @@ import (
 	"parley/config"
 	"parley/connectors/web"
 	"parley/core"
+	"parley/core/access"
 	"parley/core/action"
 	"parley/core/chat"
 	"parley/internal/admin"
@@ -158,21 +159,34 @@ func (o operators) RunTask(ctx context.Context, kind, name string) error {
 
 // Handovers implements [admin.Gateway]. They are in the order of their rooms.
 func (o operators) Handovers(ctx context.Context) (list []admin.Handover, err error) {
-	all, err := o.gateway.runtime.Handovers(ctx)
+	all, err := o.gateway.runtime.Handovers().Open(ctx)
 	for _, room := range slices.Sorted(maps.Keys(all)) {
 		h := all[room]
 		by := ""
 		if h.Person != "" {
 			by = cmp.Or(h.As, string(h.Person))
 		}
-		list = append(list, admin.Handover{ID: h.ID, Room: chat.RoomID(room), Name: h.Name, Why: h.Why, By: by, Since: h.Since, Late: h.Late})
+		if h.Person == web.Owner {
+			h.Person = ""
+		}
+		list = append(list, admin.Handover{ID: h.ID, Room: chat.RoomID(room), Name: h.Name, Why: h.Why, Person: h.Person, By: by, Since: h.Since, Late: h.Late, Line: h.Line})
 	}
 	return list, err
 }
 
 // HandBack implements [admin.Gateway].
 func (o operators) HandBack(ctx context.Context, request string) (string, error) {
-	return o.gateway.runtime.HandBack(ctx, request)
+	return o.gateway.runtime.Handovers().Return(ctx, request)
+}
+
+// TakeOver implements [admin.Gateway].
+func (o operators) TakeOver(ctx context.Context, request string, by chat.Person) (string, error) {
+	return o.gateway.runtime.Handovers().TakeOver(ctx, request, by)
+}
+
+// Write implements [admin.Gateway].
+func (o operators) Write(ctx context.Context, request string, m access.PageMessage) error {
+	return o.gateway.runtime.Handovers().Write(ctx, request, m)
 }
 
 // Blocked implements [admin.Gateway].

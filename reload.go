@@ -17,6 +17,7 @@ import (
 	"parley/core/event"
 	"parley/core/quota"
 	"parley/core/schedule"
+	"parley/internal/admin"
 	"parley/internal/schema"
 	"parley/internal/settings"
 	"parley/plugins/tasks"
@@ -93,6 +94,7 @@ func (g *Gateway) runtimeConfig(e *edition) core.Config {
 		Plugins: hold.wrap(e.plugins.plugins(cfg.Agent.Type)), Observers: g.observers(), Trace: g.monitoring.traces.Root, Schema: schema.Compile, Open: g.open, Signal: g.signal, About: g.about(e),
 		Reader: g.reader(e), Fetch: g.fetch, ReadLinks: cfg.Agent.ReadLinks, Generation: generation(cfg.Agent), Turns: turns(cfg), Access: settings.Access(cfg),
 		Approval: cfg.Turns.Approval, Zone: cfg.Zone(), Recall: settings.Recall(cfg), Retention: schedule.Retention(cfg.Retention), Grace: cfg.Shutdown, Log: g.env.Log, Pseudonym: g.pseudonym, Memo: g.backends.memo, FileLink: g.fileAddress, Audit: g.audit,
+		OperatorsPage: func(ctx context.Context) (bool, error) { return admin.Reachable(ctx, g.backends.memo) },
 		Visitor: func(ctx context.Context, account chat.EntityID) (chat.EntityID, error) {
 			return web.OpenedBy(ctx, g.backends.store, account)
 		},

@@ -65,6 +65,8 @@ type Config struct {
 	Visitor func(ctx context.Context, account chat.EntityID) (chat.EntityID, error)
 	// Audit records a decision that a user made in a chat: a block, or an approval. Nil: it is not recorded.
 	Audit func(ctx context.Context, by chat.EntityID, what, about string)
+	// OperatorsPage reports whether a user of the operator's page is logged in. Nil: there is no page.
+	OperatorsPage func(ctx context.Context) (bool, error)
 	// FileLink returns an address where an agent can fetch an attachment of a room once. Nil: agents get none.
 	FileLink func(ctx context.Context, room chat.Room, f chat.Attachment) (string, error)
 	Grace    time.Duration // how long runs may continue after the shutdown has begun, before they are canceled

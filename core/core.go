@@ -212,16 +212,8 @@ func (rt *Runtime) DecideCall(ctx context.Context, approval string, approve bool
 	return g.turns.Preparer.Approvals.Decide(ctx, approval, approve, cmp.Or(by, g.cfg.Access.Operator))
 }
 
-// Handovers returns the conversations whose users wait for a person or talk to one, by room. It fails with the error of the store.
-func (rt *Runtime) Handovers(ctx context.Context) (map[chat.EntityID]access.Handover, error) {
-	return rt.all.now.Load().inbox.handovers.Open(ctx)
-}
-
-// HandBack gives the conversation of a request for a person back to the agent, and returns the result for the operator. It fails with
-// [chat.ErrNotFound] if the request has ended, and with the error of the store.
-func (rt *Runtime) HandBack(ctx context.Context, request string) (string, error) {
-	return rt.all.now.Load().inbox.handovers.Return(ctx, request)
-}
+// Handovers returns the conversations whose users wait for a person or talk to one. A reload replaces the value.
+func (rt *Runtime) Handovers() *access.Handovers { return rt.all.now.Load().inbox.handovers }
 
 // TellOwners sends a text, or a sentence of package lang, to the owners in their direct chats, as far as these are known, once for each key. It fails with the error of the
 // store.

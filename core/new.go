@@ -13,6 +13,7 @@ import (
 	"parley/core/event"
 	"parley/core/generate"
 	"parley/core/intake"
+	"parley/core/llm"
 	"parley/core/prompt"
 	"parley/core/relay"
 	"parley/core/schedule"
@@ -117,6 +118,10 @@ func newInbox(b *base) *inbox {
 	choices := &intake.Choices{Store: store, Questions: questions, Pairing: pairing, Admission: admission, Messages: messages, Live: b.live, Log: log}
 	handovers := &access.Handovers{
 		Pairing: pairing, Store: store, Agent: agent.Entity(), Stop: stops.Stop, Amend: changes.Amend, Close: questions.RetireNotice, Withdraw: questions.WithdrawNotice, Log: log,
+		Page: b.OperatorsPage,
+		Save: func(ctx context.Context, of chat.Memory, files []llm.File) ([]chat.Attachment, error) {
+			return attachment.Save(ctx, store, of, llm.Showable(files))
+		},
 		Copy: func(ctx context.Context, from, to chat.Memory) []chat.Attachment {
 			ctx, cancel := context.WithTimeout(ctx, copyTimeout)
 			defer cancel()

@@ -3,6 +3,7 @@ package stories_test
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -333,6 +334,75 @@ func TestPersonHandedBackOnTheOperatorsPage(t *testing.T) {
 		}
 		if got := o.post("/requests", "do", "hand back", "id", o.id(shown)); !strings.Contains(got, "not there any more") {
 			c.Errorf("a second press: %s", got)
+		}
+	})
+}
+
+// An owner takes over on the operator's page, where they read and write; the card in their chat closes. A note stays there, a form that is sent twice
+// arrives once, and after the hand-back, and a restart in between, the agent has read everything. Another user of the page can't write.
+func TestPersonTakesOverOnTheOperatorsPage(t *testing.T) {
+	withDesk(t, func(c *chatHarness, restart func()) {
+		o := c.logIn(connectortest.Ada)
+		id := c.newConversation()
+		c.readAll(c.send(id, "1", "/person about tea"))
+		c.waitShown(c.ada, "about tea")
+		request := o.id(o.get("/requests"))
+		talk := "/talk?id=" + url.QueryEscape(request)
+		if got := o.post(talk, "do", "write", "id", request, "key", "early", "text", "Too early"); !strings.Contains(got, "not there any more") || !strings.Contains(got, "Too early") {
+			c.Errorf("before taking over, a message is answered with %s", got)
+		}
+		if got := o.post(talk, "do", "take over", "id", request); !strings.Contains(got, "talks to Ada") {
+			c.Errorf("after taking over the page is %s", got)
+		}
+		c.waitShown(c.ada, "Ada has taken over.")
+		if w := c.Platform.(buttonPlatform); len(w.Buttons(c.ada)) != 0 {
+			c.Errorf("the card has the buttons %q", w.Buttons(c.ada))
+		}
+		asked := len(c.model.Requests())
+		c.readAll(c.send(id, "2", "Question 0"))
+		restart()
+		if got := o.get(talk); !strings.Contains(got, "Question 0") {
+			c.Errorf("the page is %s", got)
+		}
+		for range 2 { // it is sent twice
+			o.post(talk, "do", "write", "id", request, "key", "k1", "text", "Reply 0")
+		}
+		o.post(talk, "do", "note", "id", request, "key", "k2", "text", "a rude visitor")
+		c.Pass(5 * time.Second)
+		if got := o.get(talk); !strings.Contains(got, "a rude visitor") || strings.Count(got, "Reply 0") != 1 {
+			c.Errorf("the page is %s", got)
+		}
+		c.Say(connectortest.Ada, c.ada, "This goes to the agent")
+		c.Pass(10 * time.Second)
+		if got := c.since(c.ada, 0); !strings.HasPrefix(got[len(got)-1], "You said") {
+			c.Errorf("the own chat of the person is not the agent's: %q", got)
+		}
+		if got := len(c.model.Requests()); got != asked+1 {
+			c.Errorf("the model was asked %d times; want once, in the own chat", got-asked)
+		}
+		c.readAll(c.send(id, "3", "Question 1"))
+		if got := o.post(talk, "do", "hand back", "id", request); !strings.Contains(got, "handed the conversation") || !strings.Contains(got, "with the agent again") {
+			c.Errorf("after the hand-back the page is %s", got)
+		}
+		restart()
+		c.readAll(c.send(id, "4", "Thanks!"))
+		requests := c.model.Requests()
+		for _, want := range []string{"Question 0", "Reply 0", "Question 1"} {
+			if got := string(requests[len(requests)-1].Raw); !strings.Contains(got, want) || strings.Contains(got, "rude visitor") {
+				c.Errorf("the agent reads %s", got)
+			}
+		}
+		lines, err := c.browser.Reload(c.Context(), id)
+		c.Must(err)
+		var all string
+		for _, l := range lines {
+			all += l.Text + "\n"
+		}
+		if strings.Count(all, "Ada**: Reply 0") != 1 || strings.Contains(all, "rude visitor") || strings.Contains(all, "Too early") {
+			c.Errorf("the visitor reads %s", all)
+		}
+		if got := o.get("/audit"); !strings.Contains(got, "take over") || strings.Contains(got, "Reply 0") {
+			c.Errorf("the audit log is %s", got)
 		}
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/core/chat"
+	"parley/core/llm"
 	"parley/core/text"
 	"parley/internal/lang"
 )
@@ -36,7 +37,7 @@ type Handover struct {
 	Told   bool          `json:"told,omitempty"`   // the cards were sent
 	Person chat.EntityID `json:"person,omitempty"` // who took over; empty while the user waits
 	As     string        `json:"as,omitempty"`     // the name of that person
-	Desk   chat.RoomID   `json:"desk,omitempty"`   // the direct chat of that person
+	Desk   chat.RoomID   `json:"desk,omitempty"`   // the direct chat of that person; empty: they write on the operator's page
 	Since  time.Time     `json:"since"`            // of the present state
 	Waits  time.Time     `json:"waits,omitzero"`   // since when the user has been waiting for a reply of the person
 	Late   bool          `json:"late,omitempty"`   // the user was told about the delay
@@ -47,6 +48,7 @@ type HandoverStore interface {
 	DirectRoom(ctx context.Context, author chat.EntityID) (chat.Room, error)
 	Room(ctx context.Context, id chat.RoomID) (chat.Room, error)
 	Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error)
+	SaveNote(ctx context.Context, n chat.RoomNote) error
 }
 
 // Handovers passes conversations from the agent to persons and back. The state of each is stored before anything is said about it, and every
@@ -59,6 +61,10 @@ type Handovers struct {
 	Agent chat.EntityID
 	// Copy stores copies of the files of a message for a notice, as far as they can be read; nil: files are only named.
 	Copy func(ctx context.Context, from, to chat.Memory) []chat.Attachment
+	// Save stores the files of a message from the operator's page.
+	Save func(ctx context.Context, of chat.Memory, files []llm.File) ([]chat.Attachment, error)
+	// Page reports whether a user of the operator's page is logged in; nil: there is no page.
+	Page func(ctx context.Context) (bool, error)
 	// Stop ends the answers in progress in a room.
 	Stop func(ctx context.Context, room chat.RoomID, upTo chat.ResponseID) error
 	// Amend and Close are those of [consent.Approvals].
@@ -201,45 +207,53 @@ func (hs *Handovers) Chosen(ctx context.Context, q chat.Question) (string, error
 	if staff, err := hs.IsStaff(ctx, q.By, chat.Address{}); err != nil || !staff {
 		return lang.Say(ctx, "choice.not_yours"), err
 	}
-	refused := ""
+	return hs.take(ctx, room, id, chat.Person{ID: q.By, Name: q.Name}, q.Room)
+}
+
+// take gives the conversation of the request id to a person, who writes in the direct chat desk, or on the operator's page if that is empty. It
+// returns the reason for a refusal. It fails with the error of the store.
+func (hs *Handovers) take(ctx context.Context, room chat.RoomID, id string, by chat.Person, desk chat.RoomID) (refused string, err error) {
 	h, err := hs.change(ctx, room, func(was Handover, all map[chat.EntityID]Handover) (Handover, error) {
 		refused = ""
 		for other, h := range all {
-			if h.Desk == q.Room && h.Person != "" && other != chat.EntityID(room) {
+			if desk != "" && h.Desk == desk && h.Person != "" && other != chat.EntityID(room) {
 				refused = lang.Say(ctx, "person.busy", "user", text.Unmarked(h.Name))
 			}
 		}
 		switch {
 		case was.ID != id:
 			refused = lang.Say(ctx, "choice.closed")
-		case was.Person != "" && (was.Person != q.By || was.Desk != q.Room):
+		case was.Person != "" && (was.Person != by.ID || was.Desk != desk):
 			refused = lang.Say(ctx, "person.taken", "person", text.Unmarked(was.As))
 		}
 		if refused != "" || was.Person != "" {
 			return was, errUnchanged
 		}
-		was.Person, was.As, was.Desk, was.Since, was.Waits, was.Late = q.By, text.Label(q.Name), q.Room, time.Now().UTC(), time.Now().UTC(), false
+		was.Person, was.As, was.Desk, was.Since, was.Waits, was.Late = by.ID, text.Label(by.Name), desk, time.Now().UTC(), time.Now().UTC(), false
 		return was, nil
 	})
 	if err != nil || refused != "" {
 		return refused, err
 	}
-	return hs.took(ctx, room, h)
+	return "", hs.took(ctx, room, h)
 }
 
 // took tells everyone about a conversation that was taken over. It fails with the error of the store.
-func (hs *Handovers) took(ctx context.Context, room chat.RoomID, h Handover) (string, error) {
+func (hs *Handovers) took(ctx context.Context, room chat.RoomID, h Handover) error {
 	if err := hs.Stop(ctx, room, chat.EveryTurn); err != nil {
-		return "", err
+		return err
 	}
 	if err := hs.tellUser(ctx, room, h, "taken", "person.joined", "person", text.Unmarked(h.As)); err != nil {
-		return "", err
+		return err
 	}
-	if hs.Audit != nil {
+	if hs.Audit != nil && h.Desk != "" { // the operator's page records its forms itself
 		hs.Audit(ctx, h.Person, "take over", string(room))
 	}
 	hs.closeCards(ctx, h, lang.Say(ctx, "person.taken", "person", text.Unmarked(h.As)))
-	return "", hs.Tell(ctx, chat.Notice{
+	if h.Desk == "" {
+		return nil
+	}
+	return hs.Tell(ctx, chat.Notice{
 		To: chat.Address{Room: h.Desk}, Key: h.key("desk"), Text: lang.Say(ctx, "person.desk", "user", text.Unmarked(h.Name)),
 		Ask: hs.button(lang.Say(ctx, "person.back"), h.Person, room, h),
 	})
@@ -249,7 +263,7 @@ func (hs *Handovers) took(ctx context.Context, room chat.RoomID, h Handover) (st
 func (hs *Handovers) closeCards(ctx context.Context, h Handover, line string) {
 	staff, err := hs.staffRooms(ctx, h.Asker)
 	for id, desk := range staff {
-		if id == h.Person {
+		if id == h.Person && h.Desk != "" {
 			continue
 		}
 		pressed, failed := hs.Withdraw(ctx, desk, h.key("card"))
@@ -274,7 +288,11 @@ func (hs *Handovers) tellUser(ctx context.Context, room chat.RoomID, h Handover,
 	return hs.tell(ctx, h.Asker, room, h.key(what), sentence, pairs...)
 }
 
+// tell says a sentence in a room. The operator's page, which is no room, shows the state itself.
 func (hs *Handovers) tell(ctx context.Context, who chat.EntityID, room chat.RoomID, key, sentence string, pairs ...any) error {
+	if room == "" {
+		return nil
+	}
 	err := hs.Tell(ctx, chat.Notice{To: chat.Address{Room: room}, Key: key, Text: lang.Say(hs.Speak(ctx, who), sentence, pairs...)})
 	if isGone(err) {
 		return nil
@@ -305,24 +323,14 @@ func (hs *Handovers) back(ctx context.Context, here, asked chat.RoomID, h Handov
 	return said, err
 }
 
-// Return gives the conversation of the request id back to the agent, for the operator's page, and returns the result. It fails with
-// [chat.ErrNotFound] if the request has ended, and with the error of the store.
-func (hs *Handovers) Return(ctx context.Context, id string) (string, error) {
-	all, err := hs.Open(ctx)
-	for room, h := range all {
-		if h.ID == id {
-			return hs.back(ctx, "", chat.RoomID(room), h)
-		}
-	}
-	return "", cmp.Or(err, chat.ErrNotFound)
-}
-
 // end removes a record, with its buttons. It fails with the error of the store.
 func (hs *Handovers) end(ctx context.Context, asked chat.RoomID, h Handover) error {
 	if h.Person == "" {
 		hs.closeCards(ctx, h, lang.Say(ctx, "person.returned"))
-	} else if err := hs.Close(ctx, h.Desk, h.key("desk")); err != nil {
-		hs.Log.Warn("a button about a conversation can't be removed", "err", err)
+	} else if h.Desk != "" {
+		if err := hs.Close(ctx, h.Desk, h.key("desk")); err != nil {
+			hs.Log.Warn("a button about a conversation can't be removed", "err", err)
+		}
 	}
 	_, err := hs.update(ctx, asked, h, func(h *Handover) { *h = Handover{} })
 	if err != nil {

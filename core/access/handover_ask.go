@@ -35,12 +35,16 @@ func (hs *Handovers) Ask(ctx context.Context, m chat.Memory, why string) (string
 		return "", err
 	}
 	staff, err := hs.staffRooms(ctx, m.Author)
+	onPage := false
+	if err == nil && len(staff) == 0 && hs.Page != nil {
+		onPage, err = hs.Page(ctx)
+	}
 	switch {
 	case err != nil:
 		return "", err
 	case !room.Kind.Private():
 		return lang.Say(ctx, "person.direct"), nil
-	case len(staff) == 0:
+	case len(staff) == 0 && !onPage:
 		return lang.Say(ctx, "person.none"), nil
 	}
 	h, err := hs.change(ctx, m.Room, func(was Handover, all map[chat.EntityID]Handover) (Handover, error) {

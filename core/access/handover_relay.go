@@ -44,20 +44,34 @@ func (hs *Handovers) Relay(ctx context.Context, m chat.Message) (silent bool, er
 		}
 		return true, err
 	case strings.HasPrefix(m.Text, noteMark):
-		return true, nil
+		return true, hs.note(ctx, room, h, string(m.ID), strings.TrimPrefix(m.Text, noteMark))
 	}
-	err = hs.pass(ctx, room, h, m.Memory, h.As)
+	return true, hs.reply(ctx, room, h, hs.pass(ctx, room, h, m.Memory, h.As))
+}
+
+// reply completes a message of the person to the user, whose delivery returned err. It fails with err, and with the error of the store; a user who
+// has deleted the conversation ends it.
+func (hs *Handovers) reply(ctx context.Context, room chat.RoomID, h Handover, err error) error {
 	if isGone(err) {
-		return true, hs.vanished(ctx, room, h)
+		return hs.vanished(ctx, room, h)
 	}
 	if err == nil && (!h.Waits.IsZero() || h.Late) {
 		_, err = hs.update(ctx, room, h, func(h *Handover) { h.Waits, h.Late = time.Time{}, false })
 	}
-	return true, err
+	return err
+}
+
+// note stores a note that only the staff reads, on the operator's page. It fails with the error of the store.
+func (hs *Handovers) note(ctx context.Context, room chat.RoomID, h Handover, key, said string) error {
+	err := hs.Store.SaveNote(ctx, chat.RoomNote{Room: room, Kind: chat.StaffNote, Key: key, About: h.Person, Text: h.As + ": " + strings.TrimSpace(said), At: time.Now()})
+	return chat.Unless(err, chat.ErrNotFound)
 }
 
 // pass sends m to the other side, under the name of its author.
 func (hs *Handovers) pass(ctx context.Context, to chat.RoomID, h Handover, m chat.Memory, name string) error {
+	if to == "" { // the operator's page shows the conversation itself
+		return nil
+	}
 	n := chat.Notice{To: chat.Address{Room: to}, Key: h.key(string(m.ID)), Text: under(name, m)}
 	if len(m.Files) > 0 && hs.Copy != nil {
 		n.Files = hs.Copy(ctx, m, chat.Memory{ID: chat.NoticeID(to, n.Key), Room: to, Author: hs.Agent})
@@ -91,7 +105,7 @@ func (hs *Handovers) Deleted(ctx context.Context, room chat.RoomID, id chat.Memo
 
 func (hs *Handovers) revise(ctx context.Context, room chat.RoomID, id chat.MemoryID, now func(name string) string) error {
 	asked, h, err := hs.find(ctx, room)
-	if err != nil || h.Person == "" {
+	if err != nil || h.Person == "" || h.Desk == "" {
 		return err
 	}
 	to, name := h.Desk, h.Name
@@ -111,6 +125,9 @@ func (hs *Handovers) revise(ctx context.Context, room chat.RoomID, id chat.Memor
 
 // stillThere reports whether the person of h may still answer. Otherwise the conversation waits for another one. It fails with the error of the store.
 func (hs *Handovers) stillThere(ctx context.Context, room chat.RoomID, h Handover) (bool, error) {
+	if strings.HasPrefix(string(h.Person), SignedIn) && (h.Waits.IsZero() || time.Since(h.Waits) < signedInTime) {
+		return true, nil
+	}
 	may, err := hs.IsStaff(ctx, h.Person, chat.Address{})
 	if err != nil {
 		return false, err

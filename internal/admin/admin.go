@@ -16,8 +16,10 @@ import (
 
 	"parley/config"
 	"parley/connectors/web/login"
+	"parley/core/access"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/llm"
 	"parley/core/quota"
 	"parley/core/storage"
 	"parley/core/turn"
@@ -26,7 +28,10 @@ import (
 // Path begins the paths of all pages.
 const Path = "/admin"
 
-const maxForm = 1 << 20 // bytes; the largest form has a file
+const (
+	maxForm  = 1 << 20 // bytes; the largest one has the text of a file
+	talkPath = Path + "/talk"
+)
 
 // Store is the part of the store that the pages read.
 type Store interface {
@@ -37,6 +42,7 @@ type Store interface {
 	storage.Memories
 	storage.Approvals
 	turn.ReceiptStore
+	access.EntityStore
 	Run(ctx context.Context, id chat.RunID) (chat.Run, error)
 	Room(ctx context.Context, id chat.RoomID) (chat.Room, error)
 	Used(ctx context.Context, from, to string, buckets ...string) ([]quota.Total, error)
@@ -54,6 +60,10 @@ type Gateway interface {
 	// returns the result. It fails with [chat.ErrNotFound] if the request has ended.
 	Handovers(ctx context.Context) ([]Handover, error)
 	HandBack(ctx context.Context, request string) (string, error)
+	// TakeOver gives a conversation to by, and returns the reason for a refusal. Write sends a message of the person to the user. Both fail
+	// like HandBack.
+	TakeOver(ctx context.Context, request string, by chat.Person) (refused string, err error)
+	Write(ctx context.Context, request string, m access.PageMessage) error
 	// Role returns the role of an account; "" for none.
 	Role(ctx context.Context, account chat.EntityID) (Role, error)
 	// Blocked returns the blocked accounts; true are those that the configuration blocks. SetBlocked changes the others.
@@ -81,8 +91,11 @@ type Handover struct {
 	ID            string // of the request
 	Room          chat.RoomID
 	Name, Why, By string
+	Person        chat.EntityID // whose name is By; empty for the operator
 	Since         time.Time
 	Late          bool // the person has not replied for long
+	// Line is that of [access.Handover].
+	Line func(m string) (as, said string)
 }
 
 // Task is a schedule or a hook.
@@ -120,7 +133,7 @@ func New(o Options) *Admin {
 		Options: o, sessions: login.Sessions{Store: o.Memo, Name: sessionsName, Lasts: sessionTime}, sso: &sso{OIDC: o.OIDC},
 		pages: map[string]*template.Template{}, streams: make(chan struct{}, mostStreams),
 	}
-	for _, name := range []string{"login", "live", "page", "config"} {
+	for _, name := range []string{"login", "live", "page", "config", "talk"} {
 		a.pages[name] = template.Must(template.New("layout.html").ParseFS(files, "pages/layout.html", "pages/"+name+".html"))
 	}
 	a.Handler = guarded(a.routes())
@@ -139,7 +152,11 @@ func guarded(next http.Handler) http.Handler {
 			http.Error(rw, "Open this page on the gateway itself.", http.StatusForbidden)
 			return
 		}
-		r.Body = http.MaxBytesReader(rw, r.Body, maxForm)
+		limit := int64(maxForm)
+		if r.URL.Path == talkPath { // with a file
+			limit += llm.MaxFile
+		}
+		r.Body = http.MaxBytesReader(rw, r.Body, limit)
 		next.ServeHTTP(rw, r)
 	})
 }
@@ -167,6 +184,7 @@ func allRoutes() []route {
 		{Path + "/audit", "Audit log", Owner, (*Admin).auditLog, (*Admin).revoke},
 		{Path + "/run", "", Staff, (*Admin).run, nil},
 		{Path + "/room", "", Staff, (*Admin).room, nil},
+		{talkPath, "", Staff, showTalk, doTalk},
 	}
 }
 

@@ -24,6 +24,7 @@ import (
 	"parley/connectors/connectortest"
 	"parley/connectors/web"
 	"parley/connectors/web/login"
+	"parley/core/access"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
@@ -66,12 +67,25 @@ func (g *gateway) DecideCall(_ context.Context, id string, approve bool, by chat
 }
 
 func (g *gateway) Handovers(context.Context) ([]admin.Handover, error) {
-	return []admin.Handover{{ID: "h1", Room: "fake/r", Name: evil, Why: evil, By: evil, Late: true}, {ID: "h2", Room: "fake/s", Name: evil}}, nil
+	line := func(m string) (as, said string) { return evil, m }
+	return []admin.Handover{
+		{ID: "h1", Room: "fake/r", Name: evil, Why: evil, Person: "fake/sam", By: evil, Late: true, Line: line}, {ID: "h2", Room: "fake/s", Name: evil, Line: line},
+	}, nil
 }
 
 func (g *gateway) HandBack(_ context.Context, request string) (string, error) {
 	g.tell("hand back", request)
 	return "", nil
+}
+
+func (g *gateway) TakeOver(_ context.Context, request string, by chat.Person) (string, error) {
+	g.tell("take over", request, string(by.ID), by.Name)
+	return map[string]string{"h1": "Bob has taken over."}[request], nil
+}
+
+func (g *gateway) Write(_ context.Context, request string, m access.PageMessage) error {
+	g.tell("write", request, fmt.Sprint(m.Note), string(m.By), m.Text, fmt.Sprint(len(m.Files)))
+	return nil
 }
 
 func (g *gateway) Role(_ context.Context, account chat.EntityID) (admin.Role, error) {
@@ -268,7 +282,7 @@ func readAll(resp *http.Response, into []byte) (n int, err error) {
 	return n, errors.New("the page is too long")
 }
 
-var staffPages = []string{"/admin", "/admin/requests", "/admin/people", "/admin/runs", "/admin/run?id=fake%2Fr%231", "/admin/room?id=fake%2Fr", "/admin/events"}
+var staffPages = []string{"/admin", "/admin/requests", "/admin/people", "/admin/runs", "/admin/run?id=fake%2Fr%231", "/admin/room?id=fake%2Fr", "/admin/talk?id=h1", "/admin/events?id=h1", "/admin/events"}
 
 var ownerPages = []string{"/admin/review", "/admin/spending", "/admin/tasks", "/admin/config", "/admin/health", "/admin/audit"}
 
@@ -276,7 +290,7 @@ var ownerPages = []string{"/admin/review", "/admin/spending", "/admin/tasks", "/
 func TestRoles(t *testing.T) {
 	p := newPage(t, nil)
 	none, staff, owner := p.visitor(), p.logIn("fake/sam"), p.logIn("fake/olga")
-	forms := []string{"/admin", "/admin/requests", "/admin/people", "/admin/tasks", "/admin/config", "/admin/audit"}
+	forms := []string{"/admin", "/admin/requests", "/admin/people", "/admin/tasks", "/admin/config", "/admin/audit", "/admin/talk?id=h1"}
 	for _, path := range slices.Concat(staffPages, ownerPages) {
 		wantStaff := http.StatusOK
 		if slices.Contains(ownerPages, path) {
@@ -317,7 +331,7 @@ func TestHostileTexts(t *testing.T) {
 		if strings.Contains(body, "<script>alert") || strings.Contains(body, "<img src=x") {
 			t.Errorf("%s has markup of others", path)
 		}
-		if path != "/admin/events" && path != "/admin/audit" && !strings.Contains(body, "&lt;script&gt;") {
+		if !strings.HasPrefix(path, "/admin/events") && path != "/admin/audit" && !strings.Contains(body, "&lt;script&gt;") {
 			t.Errorf("%s lacks the texts of others", path)
 		}
 	}
@@ -351,6 +365,12 @@ func TestForms(t *testing.T) {
 		{staff, "/admin/requests", []string{"do", "reject", "id", "fake/bob"}, 303, ""},
 		{staff, "/admin/requests", []string{"do", "approve", "id", "fake/bob"}, 422, ""}, // it is decided
 		{staff, "/admin/requests", []string{"do", "hand back", "id", "h1"}, 303, "hand back h1"},
+		{staff, "/admin/talk?id=h2", []string{"do", "take over", "id", "h2"}, 303, "take over h2 fake/sam "},
+		{staff, "/admin/talk?id=h1", []string{"do", "take over", "id", "h1"}, 422, "take over h1 fake/sam "},
+		{staff, "/admin/talk?id=h1", []string{"do", "write", "id", "h1", "key", "k", "text", " Hello "}, 303, "write h1 false fake/sam Hello 0"},
+		{staff, "/admin/talk?id=h1", []string{"do", "note", "id", "h1", "key", "k", "text", "Rude"}, 303, "write h1 true fake/sam Rude 0"},
+		{staff, "/admin/talk?id=h1", []string{"do", "write", "id", "h1", "key", "k", "text", " "}, 422, ""},
+		{staff, "/admin/talk?id=h1", []string{"do", "hand back", "id", "h1"}, 303, "hand back h1"},
 		{staff, "/admin/people", []string{"do", "block", "id", "fake/ada"}, 303, "blocked fake/ada yes"},
 		{staff, "/admin/people", []string{"do", "unblock", "id", "fake/bychat"}, 303, "blocked fake/bychat no"},
 		{staff, "/admin/people", []string{"do", "block", "id", "fake/olga"}, 422, ""},
@@ -371,7 +391,7 @@ func TestForms(t *testing.T) {
 		t.Errorf("after a broken edit the page is %s", body)
 	}
 	_, log := p.get(owner, "/admin/audit?format=csv")
-	for _, want := range []string{"fake/sam,192.0.2.7,stop,fake/r#1", "fake/sam,192.0.2.7,block,fake/ada", "fake/olga,192.0.2.7,save," + p.file, "log in"} {
+	for _, want := range []string{"fake/sam,192.0.2.7,stop,fake/r#1", "fake/sam,192.0.2.7,block,fake/ada", "fake/sam,192.0.2.7,take over,h2", "take over failed,h1", "fake/olga,192.0.2.7,save," + p.file, "log in"} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the audit log lacks %q:\n%s", want, log)
 		}

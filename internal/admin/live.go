@@ -112,6 +112,9 @@ func (f *follower) next(v *visit, n int) (part string, err error) {
 		}
 		part = ": alive\n\n"
 	}
+	if v.URL.Query().Has("id") {
+		return f.nextTalk(v, part, n)
+	}
 	if n%listEvery == 0 {
 		f.runs = f.live(v).Live
 	}

@@ -42,18 +42,17 @@ func (a *Admin) requests(v *visit) view {
 	return view{Tables: []table{access, calls, listHandovers(a, v)}}
 }
 
-// listHandovers lists the conversations whose users wait for a person or talk to one. A person takes over in a chat, because they write there.
+// listHandovers lists the conversations whose users wait for a person or talk to one.
 func listHandovers(a *Admin, v *visit) table {
 	t := table{Title: "People", Empty: "No one waits for a person or talks to one.", Columns: []string{"User", "Room", "Reason", "State", "Since"}}
 	for _, h := range check(a.Gateway.Handovers(v.Context()))(v) {
-		state, label := "waits: take over in your chat with the agent", "Close"
-		if h.By != "" {
-			state, label = "talks to "+h.By, "Hand back"
+		r := t.add(h.Name, a.roomName(v, h.Room), h.Why, h.state(), a.clock(h.Since)).link(0, "/talk", h.ID).link(1, "/room", string(h.Room))
+		if h.By == "" {
+			r.button("Take over", "take over", h.ID, false).Buttons[0].Page = r.Cells[0].Link
+			r.button("Close", "hand back", h.ID, true)
+		} else {
+			r.button("Hand back", "hand back", h.ID, false)
 		}
-		if h.By != "" && h.Late {
-			state += ", who has not replied for ten minutes"
-		}
-		t.add(h.Name, a.roomName(v, h.Room), h.Why, state, a.clock(h.Since)).link(1, "/room", string(h.Room)).button(label, "hand back", h.ID, h.By == "")
 	}
 	return t
 }

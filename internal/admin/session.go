@@ -116,6 +116,12 @@ func accountOf(s login.Session) chat.EntityID {
 	return chat.EntityID(s.Who)
 }
 
+// Reachable reports whether a user is logged in. It fails with the error of the store.
+func Reachable(ctx context.Context, store login.Store) (bool, error) {
+	all, err := login.Sessions{Store: store, Name: sessionsName}.List(ctx)
+	return len(all) > 0, err
+}
+
 // roleOf returns the role of a session now, or [chat.ErrNotFound]. That of an account follows the configuration. Groups of single sign-on
 // are read at a login, so a session lasts shorter with it.
 func (a *Admin) roleOf(ctx context.Context, s login.Session) (role Role, err error) {

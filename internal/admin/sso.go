@@ -17,6 +17,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 
+	"parley/core/access"
 	"parley/core/text"
 )
 
@@ -28,7 +29,7 @@ type OIDC struct {
 
 const (
 	callbackPath = Path + "/oidc/callback"
-	ssoPrefix    = "oidc:" // begins the names of users who logged in so
+	ssoPrefix    = access.SignedIn // begins the names of users who logged in so
 	ssoCookie    = "parley_admin_oidc"
 	ssoTime      = 10 * time.Minute // of a login
 	ssoLimit     = 10 * time.Second // of a request to the provider

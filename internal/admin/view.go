@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"parley/core/chat"
+	"parley/core/llm"
 )
 
 // view is the content of a page, below the title.
@@ -22,6 +23,7 @@ type view struct {
 	Tables      []table
 	Live        []liveRun // of the first page
 	Edit        *editor   // of the configuration
+	Talk        *talk     // of a person with a user
 }
 
 // table is a list of things, with the buttons of each.
@@ -40,10 +42,11 @@ type row struct {
 // cell is a text, which can lead to another page.
 type cell struct{ Text, Link, Class string }
 
-// button is a form that asks to do something with an id.
+// button is a form that asks to do something with an id, on this page or on Page.
 type button struct {
 	Label, Do, ID string
 	Danger        bool
+	Page          string
 }
 
 // add adds a row of texts, and returns it.
@@ -64,7 +67,7 @@ func (r *row) link(n int, page string, id string) *row {
 
 // button adds a button.
 func (r *row) button(label, do, id string, danger bool) *row {
-	r.Buttons = append(r.Buttons, button{label, do, id, danger})
+	r.Buttons = append(r.Buttons, button{label, do, id, danger, ""})
 	return r
 }
 
@@ -117,12 +120,15 @@ func (e userError) Error() string { return string(e) }
 
 // doForm records and executes a form, and shows the page again with its result.
 func (a *Admin) doForm(rw http.ResponseWriter, v *visit) {
-	if v.ParseForm() != nil {
+	if err := v.ParseMultipartForm(maxForm + llm.MaxFile); err != nil && !errors.Is(err, http.ErrNotMultipart) {
 		http.Error(rw, "The form is too large.", http.StatusRequestEntityTooLarge)
 		return
 	}
 	do, problem, said := v.PostForm.Get("do"), userError(""), ""
-	err := a.record(v.Request, v.session.Who, do, v.PostForm.Get("id"))
+	var err error
+	if do != "write" && do != "note" { // the conversation has these
+		err = a.record(v.Request, v.session.Who, do, v.PostForm.Get("id"))
+	}
 	if err == nil {
 		said, err = v.page.do(a, v)
 	}
@@ -151,6 +157,8 @@ func (a *Admin) renderPage(rw http.ResponseWriter, v *visit, status int, shown v
 		name = "live"
 	} else if shown.Edit != nil {
 		name = "config"
+	} else if shown.Talk != nil {
+		name = "talk"
 	}
 	a.render(rw, status, name, f)
 }

@@ -361,6 +361,21 @@ func TestOperatorsPagesAreAccessible(t *testing.T) {
 	for _, path := range []string{"", "/requests", "/people", "/runs", "/review", "/spending", "/tasks", "/config", "/health", "/audit"} {
 		check("/admin" + path)
 	}
+	visitor := o.conversation()
+	o.ask(visitor, "/person my order has not come")()
+	check("/admin/requests")
+	o.eval(`document.querySelector('button[value="take over"]').click()`)
+	o.shows("talks to The team")
+	write := func(do, text string) {
+		o.eval(fmt.Sprintf(`(document.querySelector('#text').value = %q, document.querySelector('button[value=%q]').click())`, text, do))
+		o.shows(text)
+	}
+	path := o.eval("location.pathname + location.search")
+	o.ask(visitor, "I ordered two kilos of coffee last Monday, and have heard nothing since.")
+	o.shows("two kilos of coffee") // by the script, without a reload
+	write("write", "I'm sorry. It left our warehouse this morning.")
+	write("note", "The warehouse forgot it")
+	check(path)
 	for _, n := range []int{0, 1} { // the first answer, and its room
 		o.open("/admin/runs")
 		link := fmt.Sprintf("document.querySelectorAll('td a')[%d]", n)

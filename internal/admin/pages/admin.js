@@ -9,15 +9,34 @@ if (code && location.hash) {
 document.querySelector('nav [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
 
 const live = document.querySelector('#live')
-if (live) follow(live)
+if (live) follow('/admin/events', (runs) => show(live, runs))
 
-function follow(live) {
-  const source = new EventSource('/admin/events')
-  source.onmessage = (event) => show(live, JSON.parse(event.data))
+const talk = document.querySelector('#talk')
+if (talk) {
+  talk.scrollTop = talk.scrollHeight
+  follow('/admin/events?id=' + encodeURIComponent(talk.dataset.id), (html) => renew(talk, html))
+}
+
+function follow(url, show) {
+  const source = new EventSource(url)
+  source.onmessage = (event) => show(JSON.parse(event.data))
   source.onerror = () => {
     // After a refusal, such as too many requests, the browser gives up.
-    if (source.readyState === EventSource.CLOSED) setTimeout(follow, 5000 + Math.random() * 5000, live)
+    if (source.readyState === EventSource.CLOSED) setTimeout(follow, 5000 + Math.random() * 5000, url, show)
   }
+}
+
+// renew makes a list equal to HTML from the first difference on, so that a screen reader reads only what is new. It keeps the end in view.
+function renew(list, html) {
+  const template = document.createElement('template')
+  template.innerHTML = html
+  const now = [...template.content.children]
+  const atEnd = list.scrollTop + list.clientHeight >= list.scrollHeight - 8
+  let same = 0
+  while (same < now.length && list.children[same]?.outerHTML === now[same].outerHTML) same++
+  while (list.children.length > same) list.lastElementChild.remove()
+  list.append(...now.slice(same))
+  if (atEnd) list.scrollTop = list.scrollHeight
 }
 
 // show makes the page equal to the list, and changes only what is different: what has the focus stays.
