@@ -133,14 +133,10 @@ func shortened(s string, most int) string {
 	return text.CutBytes(s, most-utf8.UTFMax) + "…"
 }
 
-// logKeyName is the storage key of the log's hash key. The key has no other use, so that hashes in the log can't be
-// matched with stored hashes.
-const logKeyName = "log key"
-
 // private returns log with bounds, with the traces of runs, and with conversation ids replaced by hashes, because the ids give access to the
 // conversations. The hashes stay the same for the life of the store, and are the same in all gateways that share it. The traces have ids by the same key.
 func private(ctx context.Context, memo connectors.SharedState, log *slog.Logger, t config.Traces) (*slog.Logger, trace.Sampler, error) {
-	key, err := storedKey(ctx, memo, logKeyName)
+	key, err := storedKey(ctx, memo, web.LogKey)
 	if err != nil {
 		return nil, trace.Sampler{}, err
 	}

@@ -17,7 +17,7 @@ func TestGatewaysShareTheKeyOfTheLog(t *testing.T) {
 	for i := range gateways {
 		work.Go(func() {
 			var err error
-			if keys[i], err = storedKey(t.Context(), m, logKeyName); err != nil {
+			if keys[i], err = storedKey(t.Context(), m, web.LogKey); err != nil {
 				t.Error(err)
 			}
 		})

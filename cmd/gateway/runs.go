@@ -52,7 +52,7 @@ func (r *retryRunCmd) Run(ctx context.Context, cfg config.Config) error {
 
 // showCmd prints the receipt of an answer.
 type showCmd struct {
-	ID string `arg:"" name:"run" help:"Run ID, as in the line of the log; quote it for the shell. The log hides the ids of web conversations: the operator's page shows their runs."`
+	ID string `arg:"" name:"run" help:"Run ID, as in the line of the log; quote it for the shell."`
 }
 
 // Run prints what the running gateway, or else its store, knows about the run.

@@ -59,6 +59,14 @@ func TestRunsThatCrash(t *testing.T) {
 	if n := len(fake.Requests()); n != 3 {
 		t.Errorf("the model was asked %d times", n)
 	}
+	hidden := regexp.MustCompile(`web/~[0-9a-f]{12}#1`).FindString(g.stderr.String()) // as the log names it
+	for name, want := range map[string]int{hidden: 0, id: 0, "web/~0123456789ab#1": 1} {
+		show := command(t, env, "show", name)
+		show.Dir = dir
+		if out, err := show.CombinedOutput(); status(t, err) != want || want == 0 && !strings.Contains(string(out), id) {
+			t.Errorf("show %q: %s, %v", name, out, err)
+		}
+	}
 	g = run()
 	runs(0, "me")
 	runs(1, "run web/other#1 is not set aside", "retry", "web/other#1")

@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"regexp"
 	"strings"
+
+	"parley/core/chat"
 )
 
 // conversationIDs matches conversation ids in rooms ("web/…"), in names derived from rooms, and in paths of the API.
@@ -16,6 +18,10 @@ var conversationIDs = regexp.MustCompile(`(web/|conversations/)([0-9a-f]{32,40})
 
 // tokens matches the tokens of visitors, accounts and programs, and the addresses of files for agents, which no record needs.
 var tokens = regexp.MustCompile(`agents/files/[\w-]+|(?:visitor|ticket)_[\w-]{20,}|parley_[A-Z2-7]{20,}|eyJ[\w-]+\.[\w-]+\.[\w-]+`)
+
+// LogKey is the name of the stored key of the log's hashes. The key has no other use, so that hashes in the log can't be
+// matched with stored hashes.
+const LogKey = "log key"
 
 // HideConversations returns a handler that passes records to h with a hash in place of each conversation id, because
 // the id gives access to the conversation, and with a hash of all of each attribute whose key ends with _hash. The hash of an id depends only on the key, so that records of one
@@ -104,6 +110,24 @@ func (h hiding) text(s string) string {
 }
 
 func (h hiding) hash(text string) string { return Hash(h.key, text) }
+
+// hiddenID matches the hash of a conversation id.
+var hiddenID = regexp.MustCompile(`^web/(~[0-9a-f]{12})(#|$)`)
+
+// Reveal returns an id of a run or a room as it was before [HideConversations] with the same key, if its room is among rooms. Other ids
+// stay as they are.
+func Reveal(key []byte, id string, rooms []chat.ListedRoom) string {
+	parts := hiddenID.FindStringSubmatch(id)
+	if parts == nil {
+		return id
+	}
+	for _, r := range rooms {
+		if own, ok := strings.CutPrefix(string(r.ID), Name+"/"); ok && Hash(key, own) == parts[1] {
+			return string(r.ID) + strings.TrimPrefix(id, Name+"/"+parts[1])
+		}
+	}
+	return id
+}
 
 // Hash returns the hash of a room, as [HideConversations] writes it with the same key.
 func Hash(key []byte, text string) string {

@@ -42,6 +42,12 @@ func TestHideConversations(t *testing.T) {
 	if a, b := (hiding{key: []byte("a")}).text(string(room)), (hiding{key: []byte("b")}).text(string(room)); a == b {
 		t.Error("two keys hide a room in the same way; want different texts")
 	}
+	rooms := []chat.ListedRoom{{ID: "telegram/1/42"}, {ID: chat.RoomID("web/" + newID())}, {ID: chat.RoomID(room)}}
+	for _, id := range []string{string(room) + "#3", string(room), "telegram/1/42#3", "web/~0123456789ab#1"} {
+		if got := Reveal([]byte("a"), (hiding{key: []byte("a")}).text(id), rooms); got != id {
+			t.Errorf("%q is revealed as %q", id, got)
+		}
+	}
 	if s := "telegram/1/42#3, web page, 0123456789abcdef0123456789abcdef"; (hiding{}).text(s) != s {
 		t.Errorf("%q became %q", s, (hiding{}).text(s))
 	}

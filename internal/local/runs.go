@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"parley/config"
+	"parley/connectors/web"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/text"
@@ -45,9 +47,13 @@ func runsAt(ctx context.Context, store Store, rt Runtime, req runsRequest) (out 
 		if err := rt.SaveUsage(ctx); err != nil {
 			return out, err
 		}
-		receipt, err := turn.ReceiptOf(ctx, store, req.Show)
+		id, err := revealed(ctx, store, req.Show)
+		if err != nil {
+			return out, err
+		}
+		receipt, err := turn.ReceiptOf(ctx, store, id)
 		if errors.Is(err, chat.ErrNotFound) {
-			err = fmt.Errorf("there is no run %s; the log names the run of each answer, and the operator's page those of web conversations", req.Show)
+			err = fmt.Errorf("there is no run %s; the log names the run of each answer", req.Show)
 		}
 		out.Receipt = receipt.Whole()
 		return out, err
@@ -68,6 +74,25 @@ func runsAt(ctx context.Context, store Store, rt Runtime, req runsRequest) (out 
 		out.Runs = append(out.Runs, s)
 	}
 	return out, nil
+}
+
+// mostSearched is the maximum number of rooms that are searched for a run of the log.
+const mostSearched = 100_000
+
+// revealed returns a run as it is stored: the log hides the ids of web conversations.
+func revealed(ctx context.Context, store Store, id chat.RunID) (chat.RunID, error) {
+	if !strings.HasPrefix(string(id), web.Name+"/~") {
+		return id, nil
+	}
+	key, err := store.Kept(ctx, web.LogKey)
+	if err != nil {
+		return "", fmt.Errorf("read the %s: %w", web.LogKey, err)
+	}
+	rooms, err := store.ListRooms(ctx, web.Name+"/", mostSearched)
+	if err != nil {
+		return "", fmt.Errorf("search the conversation of %s: %w", id, err)
+	}
+	return chat.RunID(web.Reveal([]byte(key), string(id), rooms)), nil
 }
 
 // retryError explains why a run can't be retried, with the remedy.
