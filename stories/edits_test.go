@@ -23,6 +23,12 @@ func TestEditedQuestion(t *testing.T) {
 		if n := len(c.Messages(c.ada)); n != 2 {
 			t.Errorf("there are %d messages; want 2", n)
 		}
+		_, ends := c.events.of()
+		for _, e := range ends { // durations are those since the edit
+			if e.End.Sub(e.Opened) > 30*time.Second || e.End.Sub(e.Asked) > 30*time.Second {
+				t.Errorf("asked at %v and accepted at %v, an answer ended at %v", e.Asked, e.Opened, e.End)
+			}
+		}
 	})
 }
 

@@ -218,7 +218,7 @@ type RunEnd struct {
 	Failure  llm.FailureKind // empty unless it failed
 	Err      string          // the user-visible error; the log has the cause
 	// Asked is when the user sent the message, by the clock of the platform; Opened is when the run was accepted. Both can be
-	// before Start for long.
+	// before Start for long. If the user asked for another answer, both are its Start.
 	Asked, Opened time.Time
 	// FirstText is when users could first see a text of the answer: in a message of the platform, or else in the stream. It is zero if
 	// there was none, or if an earlier process showed it.

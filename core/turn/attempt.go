@@ -3,6 +3,7 @@ package turn
 import (
 	"context"
 	"sync"
+	"time"
 
 	"parley/core/action"
 	"parley/core/answer"
@@ -31,6 +32,14 @@ type attempt struct {
 
 // unattended reports whether no user asked for the run: a schedule or a hook did.
 func (at *attempt) unattended() bool { return at.run.Address.BilledTo.Automatic() }
+
+// asked returns when the user asked for this attempt: for the answer to a question that was edited or is answered again, that is its start.
+func (at *attempt) asked() time.Time {
+	if r := at.run; r.Retried != 0 || r.Epoch > 1 && r.Attempts == 0 && r.Deaths == 0 { // an edit reopens the run
+		return at.info.Start
+	}
+	return at.run.Opened
+}
 
 // closeOptions removes the options of q. If a user chose one, it stays visible where the platform can show it.
 func (at *attempt) closeOptions(q chat.Question) {

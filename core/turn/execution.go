@@ -310,7 +310,7 @@ func (x *execution) log(v chat.Verdict) {
 	}
 	attrs := []slog.Attr{
 		slog.String("run", string(run.ID)), slog.String(HashedRoom, string(run.Room)), slog.String("kind", string(run.Kind)), slog.String("outcome", string(o.Status)),
-		slog.Duration("waited", x.at.info.Start.Sub(run.Opened).Round(time.Millisecond)), slog.Duration("took", now.Sub(x.at.info.Start).Round(time.Millisecond)),
+		slog.Duration("waited", x.at.info.Start.Sub(x.at.asked()).Round(time.Millisecond)), slog.Duration("took", now.Sub(x.at.info.Start).Round(time.Millisecond)),
 	}
 	if o.Failure != "" {
 		attrs = append(attrs, slog.String("failure", string(o.Failure)))

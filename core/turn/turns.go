@@ -127,7 +127,10 @@ func (x *execution) ended(o answer.Outcome) event.Event {
 	i, now := x.at.info, time.Now()
 	end := event.RunEnd{
 		End: now, Duration: now.Sub(i.Start), Status: o.Status, Failure: o.Failure, Cost: quota.CostOf(x.at.life),
-		Asked: x.at.turn.Message.At, Opened: x.at.run.Opened, FirstText: x.journal.firstText(),
+		Asked: x.at.turn.Message.At, Opened: x.at.asked(), FirstText: x.journal.firstText(),
+	}
+	if !end.Opened.Equal(x.at.run.Opened) { // asked again, not by a new message
+		end.Asked = end.Opened
 	}
 	if o.Failure != "" {
 		end.Err = o.Failure.Sentence(lang.Voice{})
