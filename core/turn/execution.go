@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -309,14 +310,14 @@ func (x *execution) log(v chat.Verdict) {
 		level = slog.LevelDebug
 	}
 	attrs := []slog.Attr{
-		slog.String("run", string(run.ID)), slog.String(HashedRoom, string(run.Room)), slog.String("kind", string(run.Kind)), slog.String("outcome", string(o.Status)),
+		slog.String("run", string(run.ID)), slog.String(HashedRoom, string(run.Room)), slog.String("kind", cmp.Or(string(run.Kind), "reply")), slog.String("outcome", string(o.Status)),
 		slog.Duration("waited", x.at.info.Start.Sub(x.at.asked()).Round(time.Millisecond)), slog.Duration("took", now.Sub(x.at.info.Start).Round(time.Millisecond)),
 	}
 	if o.Failure != "" {
 		attrs = append(attrs, slog.String("failure", string(o.Failure)))
 	}
 	if u := o.Usage; u != nil {
-		attrs = append(attrs, slog.String("model", u.Provider+"/"+u.Model), slog.Int("calls", u.Calls), slog.Int("input", u.Prompt), slog.Int("output", u.Completion), slog.Int("edits", o.Edits))
+		attrs = append(attrs, slog.String("model", strings.TrimSuffix(u.Provider+"/"+u.Model, "/")), slog.Int("calls", u.Calls), slog.Int("input", u.Prompt), slog.Int("output", u.Completion), slog.Int("edits", o.Edits))
 	}
 	if cost := quota.CostOf(x.at.life); cost > 0 {
 		attrs = append(attrs, slog.String("cost", cost.String()))
