@@ -396,6 +396,9 @@ func TestForms(t *testing.T) {
 			t.Errorf("the audit log lacks %q:\n%s", want, log)
 		}
 	}
+	if !strings.HasPrefix(log, "Sessions\n") || !strings.Contains(log, "\nChanges\nTime,") {
+		t.Errorf("the tables have no titles:\n%s", log)
+	}
 	p.post(owner, "/admin", "do", strings.Repeat("x", 1000), "id", string(p.run))
 	if _, log := p.get(owner, "/admin/audit"); strings.Contains(log, strings.Repeat("x", 400)) {
 		t.Error("an entry of the audit log has any length")

@@ -229,26 +229,33 @@ func (a *Admin) review(v *visit) view {
 // spending shows the cost of each day, and of this month by model, person and room.
 func (a *Admin) spending(v *visit) (shown view) {
 	now := time.Now().In(a.Zone)
-	list := func(title, first string) *table {
-		shown.Tables = append(shown.Tables, table{Title: title, Empty: "Nothing was used.", Columns: []string{first, "Messages", "Tokens in", "Tokens out", "US dollars"}})
+	list := func(title string, columns ...string) *table {
+		shown.Tables = append(shown.Tables, table{Title: title, Empty: "Nothing was used.", Columns: append(columns, "Tokens in", "Tokens out", "US dollars")})
 		return &shown.Tables[len(shown.Tables)-1]
 	}
-	add := func(t *table, name string, used quota.Total) {
-		t.add(name, fmt.Sprint(used.Messages), fmt.Sprint(used.Input), fmt.Sprint(used.Output), used.USD.String())
+	add := func(t *table, used quota.Total, cells ...string) {
+		t.add(append(cells, fmt.Sprint(used.Input), fmt.Sprint(used.Output), used.USD.String())...)
 	}
-	days := list("Days", "Day")
+	days := list("Days", "Day", "Messages")
 	for n := range quota.KeptDays {
 		day := now.AddDate(0, 0, -n).Format(time.DateOnly)
 		for _, used := range check(a.Store.Used(v.Context(), day, day, "total"))(v) {
-			add(days, day, used)
+			add(days, used, day, fmt.Sprint(used.Messages))
 		}
 	}
-	for _, by := range []string{"model", "person", "room"} {
+	month := func(by string) []quota.Total {
 		all := check(a.Store.Used(v.Context(), now.Format("2006-01")+"-01", now.Format(time.DateOnly), by+"/*"))(v)
 		slices.SortFunc(all, func(x, y quota.Total) int { return cmp.Or(cmp.Compare(y.USD, x.USD), cmp.Compare(y.Input, x.Input)) })
-		t := list("This month by "+by, strings.ToUpper(by[:1])+by[1:])
-		for _, used := range all[:min(len(all), mostFound)] {
-			add(t, shortID(strings.TrimPrefix(used.Bucket, by+"/")), used)
+		return all[:min(len(all), mostFound)]
+	}
+	models := list("This month by model", "Model") // one message can use several: they count no messages
+	for _, used := range month("model") {
+		add(models, used, strings.TrimPrefix(used.Bucket, "model/"))
+	}
+	for _, by := range []string{"person", "room"} {
+		t := list("This month by "+by, strings.ToUpper(by[:1])+by[1:], "Messages")
+		for _, used := range month(by) {
+			add(t, used, shortID(strings.TrimPrefix(used.Bucket, by+"/")), fmt.Sprint(used.Messages))
 		}
 	}
 	return shown

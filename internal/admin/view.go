@@ -174,7 +174,7 @@ func (a *Admin) render(rw http.ResponseWriter, status int, name string, f frame)
 	_, _ = out.WriteTo(rw) // it fails only if the browser has gone
 }
 
-// download sends tables as a file: as CSV one below the other, as JSON lists of objects by their titles. Spreadsheets execute texts as formulas
+// download sends tables as a file: as CSV one below the other, with their titles, as JSON lists of objects by their titles. Spreadsheets execute texts as formulas
 // that begin with certain characters, so these get an apostrophe in CSV.
 func download(rw http.ResponseWriter, format string, tables []table) {
 	rw.Header().Set("Content-Type", map[string]string{"csv": "text/csv; charset=utf-8", "json": "application/json"}[format])
@@ -182,6 +182,9 @@ func download(rw http.ResponseWriter, format string, tables []table) {
 	w, all := csv.NewWriter(rw), map[string][]map[string]string{}
 	var lines [][]string
 	for _, t := range tables {
+		if len(tables) > 1 {
+			lines = append(lines, []string{t.Title})
+		}
 		lines, all[t.Title] = append(lines, t.Columns), []map[string]string{}
 		for _, r := range t.Rows {
 			var line []string
