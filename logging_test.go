@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"parley/connectors/connectortest"
+	"parley/connectors/web"
 )
 
 // Gateways that start at the same moment with a new store hide a conversation behind the same hash.
