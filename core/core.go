@@ -71,7 +71,7 @@ func (rt *Runtime) Run(ctx context.Context) error {
 		schedule.Upkeep(ctx, first.Store, func() schedule.Retention { return rt.all.now.Load().cfg.Retention }, first.Log)
 	})
 	work.Go(func() { rt.watchdog.Run(ctx) })
-	work.Go(func() { rt.checkHandovers(ctx) })
+	work.Go(func() { rt.checkPeople(ctx) })
 	rt.begin(ctx, work.Go)
 	defer rt.end()
 	rt.scheduler.Run(ctx, first.Grace, func() {
@@ -84,17 +84,20 @@ func (rt *Runtime) Run(ctx context.Context) error {
 	return nil
 }
 
-// checkHandovers looks after the conversations with persons until ctx ends.
-func (rt *Runtime) checkHandovers(ctx context.Context) {
-	for rest.For(ctx, handoverTime) == nil {
+// checkPeople looks after the conversations with persons, and reminds approvers, until ctx ends.
+func (rt *Runtime) checkPeople(ctx context.Context) {
+	for rest.For(ctx, checkTime) == nil {
 		g := rt.all.now.Load()
 		if err := g.inbox.handovers.Check(ctx); err != nil && ctx.Err() == nil {
 			g.cfg.Log.Warn("conversations with persons can't be checked; trying again", "err", err)
 		}
+		if err := g.turns.Endings.Approvals.Remind(ctx); err != nil && ctx.Err() == nil {
+			g.cfg.Log.Warn("approvers can't be reminded; trying again", "err", err)
+		}
 	}
 }
 
-const handoverTime = time.Minute // between two checks
+const checkTime = time.Minute // between two checks
 
 // waitProviders waits for overdue providers, but not long: foreign code can't be ended.
 func (rt *Runtime) waitProviders() {

@@ -1,6 +1,7 @@
 package stories_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -44,5 +45,77 @@ func TestChatCardShowsUntil(t *testing.T) {
 		c.Platform.(buttonPlatform).Press(connectortest.Ada, c.ada, 0)
 		c.waitShown(bob, "Tea is on its way.")
 		c.wantDone(s, `order {"item":"tea"}`)
+	})
+}
+
+// A card that waits is sent once more at half of its time, also after crashes. Either card decides, both show it, and both end. What
+// the asker writes comes to the last one. A card that is decided before is not sent again.
+func TestChatCardReminds(t *testing.T) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		shown := func(part string) (n int) {
+			for _, s := range connectortest.BotTexts(c, c.ada) {
+				n += strings.Count(s, part)
+			}
+			return n
+		}
+		wantShown := func(part string, n int) {
+			c.Helper()
+			if got := shown(part); got != n {
+				c.Errorf("Ada reads %d times %q; want %d", got, part, n)
+			}
+		}
+		const reminds = "still waits for you"
+		s, bob, _ := withCard(c, "en")
+		c.crash()
+		c.start()
+		c.Pass(28 * time.Minute)
+		wantShown(reminds, 0)
+		c.model.Queue(modelfake.Script{modelfake.Text("Noted.")}, modelfake.Script{modelfake.Text("No tea.")})
+		c.Say(connectortest.Bob, bob, "Green tea, please")
+		c.waitShown(bob, "Tea is on its way.") // the script that is next
+		if all := connectortest.BotTexts(c, c.ada); !strings.Contains(all[len(all)-1], `{"item":"tea"}`) || !strings.Contains(all[len(all)-1], "Green tea") {
+			c.Errorf("what Bob wrote is not on the card: %q", all)
+		}
+		c.Pass(2 * time.Minute)
+		c.waitShown(c.ada, reminds)
+		if all := c.Notified(c.ada); !strings.Contains(all[len(all)-1], reminds) {
+			c.Errorf("Ada is notified of %q", all)
+		}
+		c.crash()
+		c.start()
+		c.Pass(10 * time.Minute)
+		wantShown(reminds, 1)
+		c.Say(connectortest.Bob, bob, "With milk")
+		c.waitShown(bob, "Noted.")
+		c.Pass(5 * time.Second)
+		if all := connectortest.BotTexts(c, c.ada); !strings.Contains(all[len(all)-1], reminds) || !strings.Contains(all[len(all)-1], "With milk") {
+			c.Errorf("what Bob wrote is not on the last card: %q", all)
+		}
+		c.Say(connectortest.Ada, c.ada, "Deny: out of tea")
+		c.Pass(5 * time.Second)
+		if all := connectortest.BotTexts(c, bob); !strings.Contains(all[0], "No tea.") {
+			c.Errorf("Bob reads %q", all)
+		}
+		if last := c.modelRequest(len(c.model.Requests()) - 1); !strings.Contains(last, "out of tea") {
+			t.Errorf("the model reads %s", last)
+		}
+		c.Pass(2 * time.Second)
+		wantShown("denied this.", 1) // the first card; the second one shows the words
+		if got := c.Platform.(buttonPlatform).Buttons(c.ada); len(got) > 0 {
+			t.Errorf("after the decision there are the buttons %q", got)
+		}
+		c.wantDone(s)
+
+		c.queueCall("shop__order", `{"item":"cake"}`, "Cake, too.")
+		c.Say(connectortest.Bob, bob, "Order cake")
+		c.waitShown(c.ada, `{"item":"cake"}`)
+		c.Pass(10 * time.Second)
+		c.Platform.(buttonPlatform).Press(connectortest.Ada, c.ada, 0)
+		c.waitShown(bob, "Cake, too.")
+		c.crash()
+		c.start()
+		c.Pass(time.Hour)
+		wantShown(reminds, 1)
+		c.wantDone(s, `order {"item":"cake"}`)
 	})
 }

@@ -63,6 +63,7 @@ type Approvals struct {
 	Timeout time.Duration  // how long a run waits; 0 is an hour
 	Zone    *time.Location // of the times on cards; nil is UTC
 	Store   storage.Approvals
+	Pending func(ctx context.Context, limit int) ([]chat.Approval, error) // see [storage.Overview]
 	Owners  Owners
 	Runs    Runs
 	Audit   func(ctx context.Context, by chat.EntityID, what, about string) // records a decision in a chat; can be nil

@@ -229,6 +229,9 @@ func (ap *Approvals) said(ctx context.Context, c *action.Call, r chat.Approval) 
 		asked := r
 		asked.Decided = time.Time{}
 		q, err = ap.Asked(ctx, room, card(asked))
+		if err == nil && q.By == "" {
+			q, err = ap.Asked(ctx, room, reminder(asked))
+		}
 	}
 	if err != nil || q.By != r.By || q.By == "" {
 		return "", chat.Unless(err, chat.ErrNotFound)

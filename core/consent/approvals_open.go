@@ -20,6 +20,9 @@ import (
 // maxRows bounds the open requests of a room that are read; there are far fewer.
 const maxRows = 50
 
+// maxPending bounds the open requests of all rooms whose approvers are reminded.
+const maxPending = 1000
+
 const (
 	mark     = "✎ " // begins the lines that the asker has added to a card since
 	maxSince = 5    // of these
@@ -36,6 +39,52 @@ func card(r chat.Approval) string {
 	return key
 }
 
+// reminder returns the key of the second card about r.
+func reminder(r chat.Approval) string { return card(r) + "/remind" }
+
+// Remind sends the cards that have waited for half of their time once more, each once, to the approvers who have not answered. The
+// second card is closed with the first one. Remind can be called at any time, by several processes. It fails with the error of the store.
+func (ap *Approvals) Remind(ctx context.Context) error {
+	all, err := ap.Pending(ctx, maxPending)
+	for _, r := range all {
+		from := r.At
+		if r.Decided.After(from) { // it waits again
+			from = r.Decided
+		}
+		if now := time.Now(); now.Before(r.Expires) && r.Expires.Sub(now) <= now.Sub(from) {
+			err = errors.Join(err, ap.remind(ctx, r))
+		}
+	}
+	return err
+}
+
+func (ap *Approvals) remind(ctx context.Context, r chat.Approval) error {
+	rooms, err := ap.Owners.StaffRooms(ctx)
+	for owner, room := range rooms {
+		q, missing := ap.Asked(ctx, room, card(r))
+		_, first := ap.Asked(ctx, room, reminder(r))
+		if missing != nil || !q.Open(time.Now()) || !errors.Is(first, chat.ErrNotFound) {
+			err = errors.Join(err, chat.Unless(missing, chat.ErrNotFound), chat.Unless(first, chat.ErrNotFound))
+			continue
+		}
+		line := "🔔 " + lang.Say(ap.Owners.Speak(ctx, owner), "approval.remind")
+		_, failed := ap.Amend(ctx, room, card(r), func(card string) (string, bool) { // it is only read
+			line += "\n\n" + card
+			return "", false
+		})
+		if failed == nil {
+			failed = ap.Tell(ctx, chat.Notice{To: chat.Address{Room: room}, Text: line, Key: reminder(r), Ask: &q})
+		}
+		err = errors.Join(err, failed)
+	}
+	if now, failed := ap.Store.Approval(ctx, r.ID); failed != nil {
+		err = errors.Join(err, failed)
+	} else if now.Decision != chat.Pending { // decided meanwhile, perhaps before the second cards were there
+		ap.closeCards(ctx, r)
+	}
+	return err
+}
+
 // closeCards removes the options of the notices about r. A press would change nothing, so a failure is only logged.
 func (ap *Approvals) closeCards(ctx context.Context, r chat.Approval) {
 	if ap.Close == nil {
@@ -43,7 +92,7 @@ func (ap *Approvals) closeCards(ctx context.Context, r chat.Approval) {
 	}
 	rooms, err := ap.Owners.StaffRooms(ctx)
 	for _, room := range rooms {
-		err = errors.Join(err, ap.Close(ctx, room, card(r)))
+		err = errors.Join(err, ap.Close(ctx, room, card(r)), ap.Close(ctx, room, reminder(r)))
 	}
 	if err != nil {
 		ap.Log.Warn("can't remove the options of a request that has closed", "tool", r.Tool, "err", err)
@@ -193,7 +242,11 @@ func (ap *Approvals) wrote(ctx context.Context, run chat.RunID, m chat.Memory) e
 		}
 		for owner, room := range rooms {
 			line := mark + lang.Say(ap.Owners.Speak(ctx, owner), "approval.wrote", "user", text.Label(m.Name), "text", brief)
-			below, failed := ap.Amend(ctx, room, card(a), func(card string) (string, bool) { return amended(card, line) })
+			key := card(a)
+			if _, none := ap.Asked(ctx, room, reminder(a)); none == nil {
+				key = reminder(a)
+			}
+			below, failed := ap.Amend(ctx, room, key, func(card string) (string, bool) { return amended(card, line) })
 			if failed == nil && below {
 				failed = ap.Tell(ctx, chat.Notice{To: chat.Address{Room: room}, Text: line, Key: card(a) + "/" + action.Hash(line)})
 			}

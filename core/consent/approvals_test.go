@@ -269,3 +269,53 @@ func TestRefused(t *testing.T) {
 		}
 	})
 }
+
+// A second card follows after half of the time, once for several processes. One that a decision overtakes is closed with the first.
+func TestRemind(t *testing.T) {
+	for _, decides := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			d := newApprovals()
+			cards, closed := map[string]*chat.Question{}, map[string]bool{}
+			d.Tell = func(_ context.Context, n chat.Notice) error {
+				if decides && len(cards) == 1 { // just before the second card is stored
+					if _, err := d.Decide(context.Background(), cards[d.told[0].Key].Payload, true, "olga"); err != nil {
+						t.Error(err)
+					}
+				}
+				if cards[n.Key] == nil {
+					d.told = append(d.told, n)
+				}
+				cards[n.Key] = n.Ask
+				return nil
+			}
+			d.Asked = func(_ context.Context, _ chat.RoomID, key string) (chat.Question, error) {
+				if q := cards[key]; q != nil {
+					return *q, nil
+				}
+				return chat.Question{}, chat.ErrNotFound
+			}
+			d.Amend = func(_ context.Context, _ chat.RoomID, key string, add func(string) (string, bool)) (bool, error) {
+				_, changed := add("the card")
+				return changed, nil
+			}
+			d.Close = func(_ context.Context, _ chat.RoomID, key string) error {
+				closed[key] = cards[key] != nil
+				return nil
+			}
+			d.Pending = func(ctx context.Context, n int) ([]chat.Approval, error) { return d.OpenApprovals(ctx, "room", n) }
+			_, _, _ = d.asks("bob", `{}`, action.Writes, shop)
+			for _, at := range []time.Duration{30*time.Minute - 1, 1, 0, 29 * time.Minute} {
+				time.Sleep(at)
+				if err := d.Remind(context.Background()); err != nil {
+					t.Error(err)
+				}
+				if n := len(d.told); n != 1 && at == 30*time.Minute-1 || n != 2 && at != 30*time.Minute-1 {
+					t.Errorf("%d cards after %v more; want another after half an hour", n, at)
+				}
+			}
+			if got := closed[d.told[1].Key]; got != decides || !strings.HasSuffix(d.told[1].Text, "\n\nthe card") {
+				t.Errorf("the second card, %q, is closed: %v; want %v", d.told[1].Text, got, decides)
+			}
+		})
+	}
+}

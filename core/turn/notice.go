@@ -9,6 +9,7 @@ import (
 	"parley/core/answer"
 	"parley/core/attachment"
 	"parley/core/chat"
+	"parley/core/consent"
 	"parley/core/generate"
 	"parley/core/llm"
 	"parley/internal/contain"
@@ -64,13 +65,24 @@ type notice struct {
 }
 
 // send answers with the draft that is the input of the run, and shows its question if that is still open. It fails with
-// [chat.ErrStopped] if the draft was deleted, and with a limit that is reached.
+// [chat.ErrStopped] if the draft was deleted, [chat.ErrNothingToSay] if it is a card that was decided before, and with a limit that is reached.
 func (n *notice) send(ctx context.Context) error {
 	draft, err := n.journal.input(ctx)
 	if err != nil {
 		return err
 	}
-	if n.at.unattended() { // the output of a task counts as a message
+	var q chat.Question
+	err = n.journal.persist(ctx, func() (err error) {
+		q, err = n.asking.Store.QuestionOf(ctx, n.at.run.ID)
+		return chat.Unless(err, chat.ErrNotFound)
+	})
+	open := q.Open(time.Now())
+	switch {
+	case err != nil:
+		return err
+	case q.Handler == consent.Handler && !open && len(n.at.run.Shown) == 0: // decided before the card was posted
+		return chat.ErrNothingToSay
+	case n.at.unattended(): // the output of a task counts as a message
 		if err := n.spending.reportLimit(ctx, n.journal.Meter.CountMessage(ctx)); err != nil {
 			return err
 		}
@@ -80,16 +92,13 @@ func (n *notice) send(ctx context.Context) error {
 	if err := n.attach(ctx, draft); err != nil {
 		return err
 	}
-	return n.journal.persist(ctx, func() error {
-		q, err := n.asking.Store.QuestionOf(ctx, n.at.run.ID)
-		if err == nil && q.Handler == access.ApprovalHandler {
-			n.gen.Trace.Actions = []string{chat.AccessAction}
-		}
-		if err == nil && q.Open(time.Now()) {
-			n.asking.offer(q)
-		}
-		return chat.Unless(err, chat.ErrNotFound)
-	})
+	if q.Handler == access.ApprovalHandler {
+		n.gen.Trace.Actions = []string{chat.AccessAction}
+	}
+	if open {
+		n.asking.offer(q)
+	}
+	return nil
 }
 
 // attach shows the files of a draft that came with it. One that was deleted meanwhile is left out. It fails with the error of the
