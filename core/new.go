@@ -115,7 +115,7 @@ func newInbox(b *base) *inbox {
 		Store: store, Agent: agent.Entity(), OnEdit: b.Turns.OnEdit, Admission: admission, Claims: b.claims, Parked: b.parkedRuns,
 		Live: b.live, Lanes: b.lanes, Emit: b.hub.Emit, Log: log,
 	}
-	choices := &intake.Choices{Store: store, Questions: questions, Pairing: pairing, Admission: admission, Messages: messages, Live: b.live, Log: log}
+	choices := &intake.Choices{Store: store, Questions: questions, Pairing: pairing, Admission: admission, Messages: messages, Live: b.live, Schema: b.Schema, Log: log}
 	handovers := &access.Handovers{
 		Pairing: pairing, Store: store, Agent: agent.Entity(), Stop: stops.Stop, Amend: changes.Amend, Close: questions.RetireNotice, Withdraw: questions.WithdrawNotice, Log: log,
 		Page: b.OperatorsPage,

@@ -7,6 +7,7 @@ import (
 
 	"parley/config"
 	"parley/connectors/connectortest"
+	"parley/connectors/connectortest/discordworld"
 	"parley/core/chat"
 	"parley/models/modelfake"
 )
@@ -117,5 +118,69 @@ func TestChatCardReminds(t *testing.T) {
 		c.Pass(time.Hour)
 		wantShown(reminds, 1)
 		c.wantDone(s, `order {"item":"cake"}`)
+	})
+}
+
+// An approver can change the arguments: in writing, after a crash, too. Arguments that do not fit are refused with the reason, and decide
+// nothing. The call, the model, the journal, the audit log and the other cards have the changed arguments.
+func TestChatCardIsEdited(t *testing.T) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		c.cfg.People.Staff = append(c.cfg.People.Staff, config.Member(c.Account(connectortest.Eve)))
+		s, bob, r := withCard(c, "de")
+		eve := c.Direct(connectortest.Eve)
+		c.model.Queue(modelfake.Script{modelfake.Text("Hello, Eve.")})
+		c.Say(connectortest.Eve, eve, "Hi") // so that she can be reached
+		c.Pass(10 * time.Second)
+		c.Platform.(buttonPlatform).Press(connectortest.Ada, c.ada, 2)
+		c.Pass(10 * time.Second)
+		c.queueCall("shop__order", `{"item":"gold"}`, "Silver is on its way.")
+		c.Say(connectortest.Bob, bob, "Order gold")
+		c.waitShown(eve, `{"item":"gold"}`)
+		c.waitShown(c.ada, `{"item":"gold"}`)
+		c.crash()
+		c.start()
+		c.Pass(10 * time.Second)
+		for wrong, why := range map[string]string{`Bearbeiten: {"item":`: "als JSON", `bearbeiten {"item":7}`: "passen nicht: "} {
+			c.Say(connectortest.Ada, c.ada, wrong)
+			c.waitShown(c.ada, why)
+		}
+		c.Say(connectortest.Bob, bob, `Edit: {"item":"platinum"}`) // for Bob it is a message
+		c.Pass(10 * time.Second)
+		c.wantDone(s)
+		c.Say(connectortest.Ada, c.ada, `Edit: {“item”: "silver"}`)
+		c.Pass(10 * time.Second)
+		c.wantDone(s, `order {"item":"silver"}`)
+		if all := connectortest.BotTexts(c, eve); !strings.Contains(strings.Join(all, "\n"), "changed the arguments and approved this:") || !strings.Contains(all[len(all)-1], "silver") {
+			t.Errorf("Eve reads %q", all)
+		}
+		if last := c.modelRequest(len(c.model.Requests()) - 1); !strings.Contains(last, "A person changed the parameters") {
+			t.Errorf("the model reads %s", last)
+		}
+		if got := c.approvals(r.Room); got[len(got)-1] != chat.Used {
+			t.Errorf("the decisions are %q", got)
+		}
+		if got := c.Platform.(buttonPlatform).Buttons(c.ada); len(got) > 0 {
+			t.Errorf("the buttons %q are left", got)
+		}
+	})
+}
+
+// On Discord a button opens a modal with the arguments.
+func TestCardIsEditedInAModal(t *testing.T) {
+	onDiscord(t, func(c *chatHarness, w *discordworld.Platform) {
+		s, bob, _ := withCard(c, "en")
+		message := w.PressLabel(connectortest.Ada, c.ada, "Edit…")
+		c.Pass(time.Second)
+		if m := w.Fake.Opened(); len(m.Labels) != 1 || m.Labels[0].Input.Value != `{"item":"tea"}` {
+			t.Fatalf("the modal is %+v", m)
+		}
+		w.Write(connectortest.Ada, c.ada, message, "coffee")
+		c.Pass(5 * time.Second)
+		if all := w.Fake.PressAnswers(); !strings.Contains(all[len(all)-1].Content, "Write the arguments as JSON") {
+			t.Errorf("Ada is told %+v", all[len(all)-1])
+		}
+		w.Write(connectortest.Ada, c.ada, message, `{"item":"coffee"}`)
+		c.waitShown(bob, "Tea is on its way.")
+		c.wantDone(s, `order {"item":"coffee"}`)
 	})
 }

@@ -52,6 +52,7 @@ const (
 const (
 	otherButton = ":other" // opens a modal for an answer in the user's own words
 	showButton  = ":show"  // shows the details of the question
+	editButton  = ":edit"  // opens a modal with the arguments of a call
 	formButton  = ":form"  // opens a modal with the fields of a form
 )
 
@@ -98,6 +99,9 @@ func rows(v lang.Voice, o *answer.Choices) []row {
 		own = append(own, component{Type: button, Style: primary, Label: o.Other, ID: o.ID + formButton})
 	} else if o.Other != "" {
 		own = append(own, component{Type: button, Style: secondary, Label: o.Other, ID: o.ID + otherButton})
+	}
+	if o.Edit {
+		own = append(own, component{Type: button, Style: secondary, Label: v.Say("hold.edit"), ID: o.ID + editButton})
 	}
 	if o.Details {
 		own = append(own, component{Type: button, Style: secondary, Label: v.Say("question.show"), ID: o.ID + showButton})
@@ -175,6 +179,8 @@ func (i interaction) choice() (c chat.Choice, ok bool) {
 	switch {
 	case i.Type == modalInteraction && ":"+option == formButton:
 		c.Words, ok = i.values(), true
+	case i.Type == modalInteraction && ":"+option == editButton:
+		c.Words, ok = lang.In(i.Locale).Say("hold.edit")+": "+i.words(), true
 	case i.Type == modalInteraction:
 		c.Words = strings.TrimSpace(i.words())
 		ok = ":"+option == otherButton && c.Words != ""
@@ -206,6 +212,8 @@ func (q *intake) interacted(ctx context.Context, raw []byte) error {
 		return q.submitted(ctx, i)
 	case i.Type == componentInteraction && strings.HasSuffix(i.Data.ID, otherButton):
 		q.respondLater(ctx, i, dueNow(), answerModal, otherModal(i))
+	case i.Type == componentInteraction && strings.HasSuffix(i.Data.ID, editButton):
+		q.respondLater(ctx, i, dueNow(), answerModal, editModal(i))
 	case i.Type == componentInteraction:
 		q.pressed(ctx, i, q.choose)
 	default:

@@ -44,7 +44,7 @@ type input struct {
 	Style       int     `json:"style,omitempty"`
 	Longest     int     `json:"max_length,omitempty"`
 	Required    *bool   `json:"required,omitempty"` // nil is true
-	Value       string  `json:"value,omitempty"`    // in the answer
+	Value       string  `json:"value,omitempty"`    // also in the answer
 	// Of a menu: its options, the number of those that can be chosen, and the chosen ones in the answer.
 	Options []menuOption `json:"options,omitempty"`
 	Least   *int         `json:"min_values,omitempty"`
@@ -64,6 +64,14 @@ func newModal(id, title, description string) modal {
 func otherModal(i interaction) modal {
 	all := strings.Split(strings.TrimSpace(i.Message.Content), "\n\n")
 	return newModal(i.Data.ID, lang.In(i.Locale).Say("menu.answer"), all[len(all)-1])
+}
+
+// editModal returns the modal that changes the arguments of a call: those in the block of code of the message, if they are shown there.
+func editModal(i interaction) modal {
+	m := newModal(i.Data.ID, lang.In(i.Locale).Say("hold.edit"), "")
+	_, block, _ := strings.Cut(i.Message.Content, "```\n")
+	m.Inputs[0].Inner.Value, _, _ = strings.Cut(block, "\n```")
+	return m
 }
 
 // formModal returns the modal for the first fields of a form. The gateway asks for the others when it is submitted.

@@ -107,6 +107,7 @@ type Result struct {
 type Acted struct {
 	Action     string // the canonical name; of a call that could not be made, the name that the model wrote
 	Parameters json.RawMessage
+	Made       json.RawMessage // the parameters with which an approver wanted the call instead; nil: Parameters
 	Result     Result
 	Err        string // as reported to the model; empty on success
 	NotMade    bool   // Err is the reason why it could not be made; its parameters may be no JSON
@@ -114,10 +115,14 @@ type Acted struct {
 
 // ForModel returns the result as the model sees it.
 func (a Acted) ForModel() string {
-	if a.Err != "" {
-		return "Error: " + a.Err
+	changed := ""
+	if a.Made != nil {
+		changed = "[A person changed the parameters before they approved the call. It was made with " + string(a.Made) + "]\n"
 	}
-	return a.Result.Text
+	if a.Err != "" {
+		return changed + "Error: " + a.Err
+	}
+	return changed + a.Result.Text
 }
 
 // A PublicError is an error of an action whose text is also for users, as the end of the call: a sentence without

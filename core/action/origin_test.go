@@ -173,7 +173,7 @@ func TestEveryFieldHasAWay(t *testing.T) {
 		"Room.ID": "an id", "Room.Kind": "a constant", "Room.Connector": "a constant", "Room.Chats": "ids", "Room.Created": "a time", "Room.Address": "ids", "Room.Gone": "a fact",
 		"Read.Fragments": "see Fragment", "Read.Calls": "see Acted", "Fragment.ProviderResult": "see ProviderResult",
 		"ProviderResult.Recalled": "no text", "ProviderResult.Facts": "in the text",
-		"Acted.Action": "chosen by the model", "Acted.Parameters": "chosen by the model", "Acted.Result": "see Result",
+		"Acted.Action": "chosen by the model", "Acted.Parameters": "chosen by the model", "Acted.Result": "see Result", "Acted.Made": "written by an approver",
 		"Result.Short": "for people", "Result.Files": "for people", "Result.Last": "a fact",
 	}
 	rows := map[string]bool{}

@@ -308,6 +308,7 @@ type Choices struct {
 	Other    string   `json:"other,omitempty"`    // the label of an answer in the user's own words; empty: there is none
 	Details  bool     `json:"details,omitempty"`  // users who can choose can have more shown, each alone
 	Approval bool     `json:"approval,omitempty"` // that of [chat.Question]
+	Edit     bool     `json:"edit,omitempty"`     // users who can choose can change the arguments of the call
 	// Until is when an approval expires, in milliseconds since 1970; 0 for other questions.
 	Until int64 `json:"until,omitempty"`
 	// Fields are those of a form that are not answered yet: Other opens it.

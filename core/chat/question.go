@@ -1,12 +1,14 @@
 package chat
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
 
 	"parley/core/answer"
 	"parley/core/text"
+	"parley/internal/lang"
 )
 
 // Question asks users to choose from options: buttons where the platform has them. One of the users in For chooses
@@ -24,9 +26,11 @@ type Question struct {
 	// Details are a text that is not part of the answer, because others read it too. Each user in For can have it shown.
 	Details string `json:"details,omitempty"`
 	// Approval means that the last option refuses something, and the others approve it. Platforms can color them.
-	Approval bool       `json:"approval,omitempty"`
-	For      []EntityID `json:"for"`     // the only users who can choose; if empty, no user can
-	Expires  time.Time  `json:"expires"` // default: an hour from now, 5 minutes if an action waits for it
+	Approval bool `json:"approval,omitempty"`
+	// Edit lets users approve a call with other arguments, in words of their own; nil: not. See [EditIn].
+	Edit    *Edit      `json:"edit,omitempty"`
+	For     []EntityID `json:"for"`     // the only users who can choose; if empty, no user can
+	Expires time.Time  `json:"expires"` // default: an hour from now, 5 minutes if an action waits for it
 	// Handler names the [action.ChoiceHandler] that processes the choice, and Payload is passed to it.
 	Handler string `json:"chooser"`
 	Payload string `json:"payload,omitempty"`
@@ -45,12 +49,38 @@ type Question struct {
 	ResultRun RunID    `json:"carrier,omitempty"`
 }
 
+// Edit describes a call whose arguments can be changed.
+type Edit struct {
+	Schema    json.RawMessage `json:"schema"` // that the arguments fit
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+// EditIn returns the arguments in words that begin with the label of an edit, in any language, such as "Edit: {…}"; ok is false for other words.
+// The arguments need not be JSON.
+func EditIn(words string) (arguments json.RawMessage, ok bool) {
+	for _, label := range lang.Every("hold.edit") {
+		label = strings.TrimRight(label, " …")
+		if len(words) <= len(label) || !strings.EqualFold(words[:len(label)], label) {
+			continue
+		}
+		rest, colon := strings.CutPrefix(strings.TrimLeft(words[len(label):], " …"), ":")
+		rest = strings.TrimSpace(strings.TrimPrefix(strings.Trim(rest, " \n`"), "json\n"))
+		if !json.Valid([]byte(rest)) { // phones write such quotation marks
+			rest = strings.NewReplacer("“", `"`, "”", `"`, "„", `"`).Replace(rest)
+		}
+		if colon || strings.HasPrefix(rest, "{") { // else it is a longer word
+			return text.CleanJSON(json.RawMessage(rest)), true
+		}
+	}
+	return nil, false
+}
+
 // Open reports whether the question can still be answered.
 func (q Question) Open(now time.Time) bool { return q.ResultRun == "" && now.Before(q.Expires) }
 
 // Choices returns the visible part of q, with the choice if there is one.
 func (q Question) Choices() *answer.Choices {
-	c := &answer.Choices{ID: q.ID, Options: q.Options, Other: q.Other, Details: q.Details != "", Approval: q.Approval}
+	c := &answer.Choices{ID: q.ID, Options: q.Options, Other: q.Other, Details: q.Details != "", Approval: q.Approval, Edit: q.Edit != nil}
 	if q.Approval {
 		c.Until = q.Expires.UnixMilli()
 	}

@@ -104,11 +104,12 @@ const (
 	absentLine   = "The call needs the approval of the owner, who can't be asked here."
 	tooLongLine  = "The call needs an approval, and its arguments are too long to be shown. Use shorter ones."
 	unseenLine   = "The call needs an approval, and no one can be asked at this point. Ask the user to repeat the request."
+	unfitLine    = "The call was approved with other arguments, and they do not fit the tool any more. It was not made."
 	repeatedLine = "This call was approved and had been started before an interruption. It was not repeated."
 )
 
 // Approve asks for the approval of a call, unless there is one already. asked reports whether a user has just decided
-// about this call. refused is the reason why it can't be made, for the model. An error ends the run, or parks it until
+// about this call; its parameters are then those that the user wants. refused is the reason why it can't be made, for the model. An error ends the run, or parks it until
 // the decision ([chat.ErrParked]); Approve is called again when the run continues.
 func (ap *Approvals) Approve(ctx context.Context, c *action.Call, t *action.Tool, a action.Approval) (asked bool, refused string, err error) {
 	if standing, err := ap.standing(ctx, c, t, a); err != nil || standing {
@@ -142,14 +143,17 @@ func (ap *Approvals) Approve(ctx context.Context, c *action.Call, t *action.Tool
 	case err != nil:
 		return false, "", err
 	case r.Decision == chat.Pending:
-		refused, err = ap.ask(ctx, c, t, r, described{shown, hidden, a.Public, inPlace})
+		refused, err = ap.ask(ctx, c, t, r, described{shown, hidden, a.Public, inPlace, editable(c, t, a)})
 		return true, refused, err
 	case r.Decision == chat.Replaced && time.Now().Before(r.Expires):
 		if replaced, err := ap.isReplaced(ctx, r); err != nil || replaced {
 			return true, "", errors.Join(err, ap.waitReplaced(ctx, c, r, shown, inPlace))
 		}
 	}
-	if err = ap.endReplaced(ctx, r); err == nil {
+	if err = ap.endReplaced(ctx, r); err == nil && r.Decision == chat.Amended {
+		refused, err = ap.edit(ctx, c, t, r)
+	}
+	if err == nil && refused == "" {
 		refused, err = ap.use(ctx, r)
 	}
 	if err == nil && r.Decision == chat.Denied {
@@ -169,7 +173,7 @@ func (ap *Approvals) ask(ctx context.Context, c *action.Call, t *action.Tool, r 
 	if d.inPlace {
 		return ap.askHere(ctx, c, r, d, options(kinds && c.Turn.Owner, replaces))
 	}
-	return ap.askOwners(ctx, c, t, r, d.shown, d.public, options(kinds, replaces))
+	return ap.askOwners(ctx, c, t, r, d, options(kinds, replaces))
 }
 
 // described is the description of a call that waits for an approval.
@@ -178,7 +182,18 @@ type described struct {
 	hidden  string                  // [chat.Question.Details]: the arguments, where others read the question
 	public  string                  // to users who can't approve it; see [action.Approval]
 	inPlace bool                    // asked in the answer itself, not in the direct chats of the owners
+	edit    *chat.Edit              // see [chat.Question]
 }
+
+// editable returns the arguments of c if approvers see them and can change them, or nil.
+func editable(c *action.Call, t *action.Tool, a action.Approval) *chat.Edit {
+	if a.Shown != "" || !t.HasParameters() || len(t.Def.Parameters) > maxSchema {
+		return nil
+	}
+	return &chat.Edit{Schema: t.Def.Parameters, Arguments: c.Parameters}
+}
+
+const maxSchema = 32 << 10 // bytes of a schema that is stored with each card
 
 // loadDecision returns r in its state after the wait: with the option that was chosen in the answer, or expired. The line
 // of the question is replaced by one that shows the choice. It fails with the error of the store.
@@ -265,8 +280,8 @@ func (ap *Approvals) use(ctx context.Context, r chat.Approval) (refused string, 
 	switch r.Decision {
 	case chat.Always: // this call is the first of its kind
 		return "", nil
-	case chat.Approved:
-		err := ap.Store.DecideApproval(ctx, r.ID, chat.Approved, chat.Used, r.By, r.Decided)
+	case chat.Approved, chat.Amended:
+		err := ap.Store.DecideApproval(ctx, r.ID, r.Decision, chat.Used, r.By, r.Decided)
 		if errors.Is(err, answer.ErrLost) {
 			return repeatedLine, nil
 		}

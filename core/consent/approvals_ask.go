@@ -27,7 +27,7 @@ func (ap *Approvals) askHere(ctx context.Context, c *action.Call, r chat.Approva
 		return "", err
 	}
 	state, err := Ask(ctx, c, Request{
-		Subject: approvalSubject + r.ID, Description: d.shown(lang.Of(ctx)) + "\n\n" + lang.Say(ctx, "approval.waiting_here"), Details: d.hidden, Options: said(lang.Of(ctx), offered), Other: lang.Say(ctx, "approval.reason"), Approval: true,
+		Subject: approvalSubject + r.ID, Description: d.shown(lang.Of(ctx)) + "\n\n" + lang.Say(ctx, "approval.waiting_here"), Details: d.hidden, Edit: d.edit, Options: said(lang.Of(ctx), offered), Other: lang.Say(ctx, "approval.reason"), Approval: true,
 		From: from, Until: r.Expires, Lasting: true,
 	})
 	if state == Unseen {
@@ -50,7 +50,7 @@ func (ap *Approvals) waitReplaced(ctx context.Context, c *action.Call, r chat.Ap
 // recordChoice records the option that was chosen in the answer itself. Rights can have changed since the question was
 // asked: then the choice counts as a denial. It fails with the error of the store.
 func (ap *Approvals) recordChoice(ctx context.Context, s action.TurnContext, r chat.Approval, q chat.Question) error {
-	to, by := decision(q.Options[q.Choice]), q.By
+	to, by := decisionOf(q), q.By
 	may, err := ap.mayDecide(ctx, to, by)
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (ap *Approvals) recordChoice(ctx context.Context, s action.TurnContext, r c
 		}
 	}
 	if ap.Audit != nil {
-		ap.Audit(ctx, q.By, string(to), r.Tool)
+		ap.Audit(ctx, q.By, string(to), audited(q, r))
 	}
 	return ap.decide(ctx, r, to, by)
 }
@@ -128,28 +128,28 @@ func (ap *Approvals) decide(ctx context.Context, r chat.Approval, to chat.Decisi
 // askOwners asks each owner and each member of the staff in their direct chat, and parks the run ([chat.ErrParked]). The first decision
 // counts. The notice has a key, so that a repetition after a crash does not ask twice. If none of them can be reached, the call is denied at
 // once.
-func (ap *Approvals) askOwners(ctx context.Context, c *action.Call, t *action.Tool, r chat.Approval, shown func(lang.Voice) string, public string, offered []string) (refused string, err error) {
+func (ap *Approvals) askOwners(ctx context.Context, c *action.Call, t *action.Tool, r chat.Approval, d described, offered []string) (refused string, err error) {
 	where := "approval.ask_direct"
 	if !c.Turn.Private {
 		where = "approval.ask_room"
 	}
 	reached, err := ap.tellApprovers(ctx, r, func(ctx context.Context, owner chat.EntityID) (string, chat.Question, error) {
-		line := lang.Say(ctx, where, "user", c.Turn.Speaker(c.Turn.Message), "room", text.Label(c.Turn.Room.Name), "platform", text.Label(c.Turn.Room.Connector)) + "\n" + shown(lang.Of(ctx))
+		line := lang.Say(ctx, where, "user", c.Turn.Speaker(c.Turn.Message), "room", text.Label(c.Turn.Room.Name), "platform", text.Label(c.Turn.Room.Connector)) + "\n" + d.shown(lang.Of(ctx))
 		own, err := ap.offeredTo(ctx, owner, offered)
-		return line, chat.Question{Options: said(lang.Of(ctx), own), Other: lang.Say(ctx, "approval.reason")}, err
+		return line, chat.Question{Options: said(lang.Of(ctx), own), Other: lang.Say(ctx, "approval.reason"), Edit: d.edit}, err
 	})
 	if err != nil {
 		return "", err
 	}
 	if !reached {
-		if public != "" {
-			c.Update(public + "\n\n" + lang.Say(ctx, "approval.unreached"))
+		if d.public != "" {
+			c.Update(d.public + "\n\n" + lang.Say(ctx, "approval.unreached"))
 		}
 		return absentLine, ap.decide(ctx, r, chat.Denied, "")
 	}
 	waiting := lang.Say(ctx, "approval.waiting")
-	if public != "" {
-		waiting = public + "\n\n" + waiting
+	if d.public != "" {
+		waiting = d.public + "\n\n" + waiting
 	} else if !t.Def.Hide {
 		waiting = lang.Say(ctx, "approval.waiting_for", "tool", t.Def.Title())
 	}
@@ -221,23 +221,64 @@ func (ap *Approvals) reason(ctx context.Context, c *action.Call, r chat.Approval
 // of the store.
 func (ap *Approvals) said(ctx context.Context, c *action.Call, r chat.Approval) (string, error) {
 	_, q, err := Of(ctx, c, approvalSubject+r.ID)
-	rooms := map[chat.EntityID]chat.RoomID{}
-	if err == nil && q.By == "" && ap.Asked != nil {
-		rooms, err = ap.Owners.StaffRooms(ctx)
-	}
-	if room, ok := rooms[r.By]; ok && err == nil {
-		asked := r
-		asked.Decided = time.Time{}
-		q, err = ap.Asked(ctx, room, card(asked))
-		if err == nil && q.By == "" {
-			q, err = ap.Asked(ctx, room, reminder(asked))
-		}
-	}
-	if err != nil || q.By != r.By || q.By == "" {
-		return "", chat.Unless(err, chat.ErrNotFound)
+	if err == nil && q.By == "" {
+		return ap.saidOnCard(ctx, r)
+	} else if err != nil || q.By != r.By {
+		return "", err
 	}
 	return q.Options[q.Choice], nil
 }
+
+// saidOnCard is said for a decision on one of the cards.
+func (ap *Approvals) saidOnCard(ctx context.Context, r chat.Approval) (string, error) {
+	rooms, err := ap.Owners.StaffRooms(ctx)
+	room, ok := rooms[r.By]
+	if err != nil || !ok || ap.Asked == nil {
+		return "", err
+	}
+	r.Decided = time.Time{}
+	for _, key := range []string{card(r), reminder(r)} {
+		q, err := ap.Asked(ctx, room, key)
+		if err == nil && q.By == r.By && r.By != "" {
+			return q.Options[q.Choice], nil
+		} else if chat.Unless(err, chat.ErrNotFound) != nil {
+			return "", err
+		}
+	}
+	return "", nil
+}
+
+// isEdit reports whether words approve a call with other arguments.
+func isEdit(words string) bool {
+	_, ok := chat.EditIn(words)
+	return ok
+}
+
+// edit sets the arguments of c to those with which r was approved. refused is the reason if the call can't be made with them. It fails with the error of
+// the store.
+func (ap *Approvals) edit(ctx context.Context, c *action.Call, t *action.Tool, r chat.Approval) (refused string, err error) {
+	said, err := ap.said(ctx, c, r)
+	if err != nil {
+		return "", err
+	}
+	changed, ok := chat.EditIn(said)
+	if !ok || t.Check(changed) != nil { // the tool has changed since
+		return unfitLine, nil
+	}
+	c.Parameters = changed
+	return "", nil
+}
+
+// audited returns the description of a decision about r in the audit log: the tool, and the arguments before and after a change.
+func audited(q chat.Question, r chat.Approval) string {
+	changed, ok := chat.EditIn(q.Options[q.Choice])
+	if q.Edit == nil || !ok {
+		return r.Tool
+	}
+	return r.Tool + ": " + text.Brief(string(q.Edit.Arguments), maxAudited) + " → " + text.Brief(string(changed), maxAudited)
+}
+
+const maxAudited = 1500 // characters of arguments
 
 // maxReason is the maximum length of a reason, in characters.
 const maxReason = 500
@@ -262,10 +303,16 @@ func (ap *Approvals) Retired(ctx context.Context, q chat.Question) (string, erro
 	if key == "" || r.By == "" {
 		return lang.Say(ctx, "approval.over"), nil
 	}
+	name, changed := text.Label(ap.Owners.Name(ctx, r.By)), ""
 	if r.Tool == heldTool {
 		key = map[bool]string{true: "hold.denied_by", false: "hold.approved_by"}[r.Decision == chat.Denied]
+	} else if said, err := ap.saidOnCard(ctx, r); err != nil {
+		return "", err
+	} else if arguments, ok := chat.EditIn(said); ok && r.Decision != chat.Denied {
+		quoted, _ := Quote(string(arguments))
+		key, changed = "approval.changed_by", "\n```\n"+quoted+"\n```"
 	}
-	return lang.Say(ctx, key, "user", text.Label(ap.Owners.Name(ctx, r.By))), nil
+	return lang.Say(ctx, key, "user", name) + changed, nil
 }
 
 // Name implements [action.ChoiceHandler].
@@ -304,11 +351,11 @@ func (ap *Approvals) Chosen(ctx context.Context, q chat.Question) (string, error
 	case err != nil && now.Decision == chat.Replaced:
 		return lang.Say(ctx, "approval.later"), nil
 	// A decision that can't be made any more: it is the same one repeated, or another was faster.
-	case err != nil && (now.By != q.By || now.Decision != to && (to != chat.Approved || now.Decision != chat.Used)):
+	case err != nil && (now.By != q.By || now.Decision != to && (to != chat.Approved && to != chat.Amended || now.Decision != chat.Used)):
 		return lang.Say(ctx, "approval.over"), nil
 	}
 	if err == nil && q.Run != "" && ap.Audit != nil { // not by the operator's page, which records its forms
-		ap.Audit(ctx, q.By, string(to), now.Tool)
+		ap.Audit(ctx, q.By, string(to), audited(q, now))
 	}
 	if err := ap.Runs.Continue(ctx, now.Run, now.Room); err != nil {
 		return "", err

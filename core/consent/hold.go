@@ -97,6 +97,8 @@ func (ap *Approvals) closeEarlierDrafts(ctx context.Context, r chat.Approval) er
 func decisionOf(q chat.Question) chat.Decision {
 	said := q.Options[q.Choice]
 	switch {
+	case q.Edit != nil && isEdit(said):
+		return chat.Amended
 	case !q.Replies:
 		return decision(said)
 	case lang.Is(send, said):

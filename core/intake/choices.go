@@ -3,6 +3,7 @@ package intake
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -43,6 +44,7 @@ type Choices struct {
 	Admission *Admission
 	Messages  *Messages
 	Live      *relay.Registry
+	Schema    action.SchemaCompiler // of arguments that an approver changes
 	Log       *slog.Logger
 }
 
@@ -74,6 +76,9 @@ func (cs *Choices) choose(ctx context.Context, c chat.Choice, id chat.MemoryID, 
 			}
 		}
 		wrote = ""
+	}
+	if refused := cs.unfit(ctx, q, c.Words); refused != "" {
+		return chat.Accepted{Refused: refused}, nil
 	}
 	option, words := c.Option, c.Words
 	if words != "" {
@@ -107,6 +112,36 @@ func (cs *Choices) choose(ctx context.Context, c chat.Choice, id chat.MemoryID, 
 	acc.Chosen = true
 	return acc, nil
 }
+
+// unfit returns the reason for the user if words change the arguments of a call to some that do not fit; "" otherwise.
+func (cs *Choices) unfit(ctx context.Context, q chat.Question, words string) string {
+	if q.Edit == nil {
+		return ""
+	}
+	changed, ok := chat.EditIn(words)
+	if !ok {
+		return ""
+	}
+	var object map[string]json.RawMessage
+	err := json.Unmarshal(changed, &object)
+	if err == nil && object == nil {
+		err = errors.New("null")
+	}
+	if err != nil {
+		return lang.Say(ctx, "approval.no_json", "example", `{"name": "value"}`)
+	}
+	if check, failed := cs.Schema(q.Edit.Schema); failed != nil {
+		err = failed
+	} else {
+		err = check(changed)
+	}
+	if err != nil {
+		return lang.Say(ctx, "approval.unfit", "why", text.OneLine(text.Visible(err.Error()), maxUnfit))
+	}
+	return ""
+}
+
+const maxUnfit = 300 // characters of the reason
 
 // isChoice reports whether q was answered with c.
 func isChoice(q chat.Question, c chat.Choice) bool {
@@ -197,17 +232,20 @@ func (cs *Choices) typed(ctx context.Context, m chat.Message, asked []chat.Quest
 		return chat.Accepted{}, false, chat.Unless(err, chat.ErrNotFound)
 	}
 	i, ok := answer.Choices{Options: q.Options}.Named(m.Text)
-	words := ""
+	words, edits := "", false
+	if q.Edit != nil {
+		_, edits = chat.EditIn(m.Text)
+	}
 	if len(q.Fields) > 0 {
 		if words, ok = q.FormWords(m.Text); !ok {
 			i, words = len(q.Options)-1, ""
 		}
-	} else if ok = ok && len(m.Text) <= 4*maxLabel; !ok && q.Other != "" && q.Handler != action.AsMessage && (!q.Approval || refuses(q, m.Text) || q.Replies && reply) {
+	} else if ok = ok && len(m.Text) <= 4*maxLabel; !ok && q.Other != "" && q.Handler != action.AsMessage && (!q.Approval || edits || refuses(q, m.Text) || q.Replies && reply) {
 		words = m.Text
 	} else if !ok {
 		return chat.Accepted{}, false, nil
 	}
-	if ok = true; !reply {
+	if ok = true; !reply && !edits {
 		ok, err = cs.isNewest(ctx, q, asker)
 	}
 	if err != nil || !ok {
@@ -221,6 +259,9 @@ func (cs *Choices) typed(ctx context.Context, m chat.Message, asked []chat.Quest
 	}
 	c := chat.Choice{Question: q.ID, Option: i, Words: words, Room: m.Room, Author: m.Author, BilledTo: m.Address.BilledTo, Name: m.Name, Roles: m.Roles}
 	acc, err = cs.choose(ctx, c, m.ID, m.Text)
+	if edits && err == nil && acc.Refused != "" { // else it would be a message to the agent
+		return chat.Accepted{Memory: m.ID}, true, cs.Pairing.Tell(ctx, chat.Notice{To: chat.Address{Room: m.Room}, Text: "⚠️ " + acc.Refused, Key: "edit/" + string(m.ID)})
+	}
 	return acc, err == nil && acc.Refused == "", err
 }
 

@@ -60,7 +60,7 @@ func (tc *Calls) Act(ctx context.Context, c llm.ToolCall) (result string, err er
 	tc.block(c, 0).Describe(t.Def)
 	end.Parameters = string(params)
 	writes := t.Def.Effect.Changes()
-	refused, err := tc.ask(ctx, c, t, params)
+	made, refused, err := tc.ask(ctx, c, t, params)
 	if err != nil {
 		end.Error = lang.Say(ctx, "tool.cancelled")
 		return "", err
@@ -70,6 +70,7 @@ func (tc *Calls) Act(ctx context.Context, c llm.ToolCall) (result string, err er
 		tc.Acted = append(tc.Acted, done)
 		return done.ForModel(), tc.record(c, done, false)
 	}
+	end.Parameters = string(made)
 	if writes {
 		ctx, err = tc.beginWriting(ctx, c)
 	} else {
@@ -79,9 +80,9 @@ func (tc *Calls) Act(ctx context.Context, c llm.ToolCall) (result string, err er
 		end.Error = lang.Say(ctx, "tool.cancelled")
 		return "", err
 	}
-	tc.Stage(c, answer.Tool{Stage: answer.StageRunning, Parameters: string(params)})
+	tc.Stage(c, answer.Tool{Stage: answer.StageRunning, Parameters: string(made)})
 	began := time.Now()
-	r, failure := tc.perform(ctx, t, c, params)
+	r, failure := tc.perform(ctx, t, c, made)
 	end.Duration = time.Since(began)
 	if writes {
 		tc.Risk.Set("") // the note of its end follows
@@ -95,6 +96,9 @@ func (tc *Calls) Act(ctx context.Context, c llm.ToolCall) (result string, err er
 		return "", cause
 	}
 	done := action.Acted{Action: t.Def.Name, Parameters: params, Result: r}
+	if !bytes.Equal(made, params) {
+		done.Made = made
+	}
 	done.Result.Text = answer.LimitResult(r.Text)
 	if failure != nil {
 		tc.Log.Warn("an action failed", "run", tc.Run.ID, "action", t.Def.Name, "err", failure)
@@ -241,25 +245,26 @@ func (tc *Calls) guarded(ctx context.Context, c llm.ToolCall, t *action.Tool, pa
 }
 
 // ask asks users before a call that requires it: for an approval, for the action's own consent, or for the confirmation
-// of a call that may be a quote. They are asked once: after an approval or a consent a user has seen the call. refused
-// is the reason why it can't be made, empty if it can. It fails with the errors of [Approver] and [action.Consenting].
-func (tc *Calls) ask(ctx context.Context, c llm.ToolCall, t *action.Tool, params json.RawMessage) (refused string, err error) {
+// of a call that may be a quote. They are asked once: after an approval or a consent a user has seen the call. made are the parameters, which an approver
+// can have changed; refused is the reason why it can't be made, empty if it can. It fails with the errors of [Approver] and [action.Consenting].
+func (tc *Calls) ask(ctx context.Context, c llm.ToolCall, t *action.Tool, params json.RawMessage) (made json.RawMessage, refused string, err error) {
 	if a := tc.guarded(ctx, c, t, params); a != nil {
 		if tc.Approvals == nil {
-			return "It needs an approval, and no one can be asked.", nil
+			return nil, "It needs an approval, and no one can be asked.", nil
 		}
-		asked, refused, err := tc.Approvals.Approve(ctx, tc.call(ctx, c, params), t, *a)
+		call := tc.call(ctx, c, params)
+		asked, refused, err := tc.Approvals.Approve(ctx, call, t, *a)
 		if asked || refused != "" || err != nil {
-			return refused, err
+			return call.Parameters, refused, err
 		}
 	}
 	if asked, refused, err := tc.consents(ctx, c, t, params); asked || refused != "" || err != nil {
-		return refused, err
+		return params, refused, err
 	}
 	if tc.doubtful(ctx, c, t, params) {
-		return tc.confirm(ctx, c, t, params)
+		refused, err = tc.confirm(ctx, c, t, params)
 	}
-	return "", nil
+	return params, refused, err
 }
 
 // consents lets an action ask for consent itself. If it fails, the call is refused.

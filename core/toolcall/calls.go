@@ -86,7 +86,7 @@ type Journal interface {
 // An Approver decides about calls that need an approval.
 type Approver interface {
 	// Approve asks for an approval of c, for the reasons in a. Asked reports whether a user has just seen the call and
-	// decided, and refused is the reason why the call can't be made, empty if it can; it is for the model. An error
+	// decided, perhaps with other parameters, which c then has; refused is the reason why the call can't be made, empty if it can; it is for the model. An error
 	// ends the run, or parks it with [chat.ErrParked]: then Approve is called again with the same call when there is a
 	// decision.
 	Approve(ctx context.Context, c *action.Call, t *action.Tool, a action.Approval) (asked bool, refused string, err error)

@@ -116,8 +116,9 @@ type Modal struct {
 		Label       string `json:"label"`
 		Description string `json:"description"`
 		Input       struct {
-			Type int    `json:"type"`
-			ID   string `json:"custom_id"`
+			Type  int    `json:"type"`
+			ID    string `json:"custom_id"`
+			Value string `json:"value"` // with which it opens
 		} `json:"component"`
 	} `json:"components"`
 }
