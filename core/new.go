@@ -153,7 +153,7 @@ func newTurns(b *base, in *inbox) (*turn.Turns, error) {
 	store, log := b.Store, b.Log
 	models := &generate.ModelSwitch{Table: generate.NewModelTable(b.Models.Answering()), Policy: b.Access, Store: store, Staff: in.pairing.IsStaff}
 	approvals := &consent.Approvals{
-		Timeout: b.Approval, Zone: b.Zone, Store: store, Pending: store.PendingApprovals, Owners: in.pairing, Runs: b.parkedRuns, Tell: in.pairing.Tell, Log: log, Audit: b.Audit,
+		Timeout: b.Approval, Zone: b.Zone, Store: store, Pending: store, Owners: in.pairing, Runs: b.parkedRuns, Tell: in.pairing.Tell, Log: log, Audit: b.Audit,
 		Amend: in.changes.Amend, Close: in.questions.RetireNotice, Asked: in.questions.OfNotice,
 	}
 	composer, tools, err := newTools(b, in.handovers)

@@ -3,6 +3,7 @@ package stories_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -25,7 +26,7 @@ type toolServer struct {
 	mu   sync.Mutex
 	done []string
 	told string        // the traceparent of the last call
-	says string        // what a result says beside that; "wait" for none until the end, "slow" for none until the call is cancelled
+	says string        // what a result says beside that; "wait" for none until the end, "ask" for a form first, "slow" for none until the call is cancelled
 	over chan struct{} // the end
 }
 
@@ -53,6 +54,24 @@ func (s *toolServer) add(server *sdk.Server, name string, a *sdk.ToolAnnotations
 			switch says {
 			case "wait":
 				<-s.over
+			case "ask": // the user, with a form
+				ctx, cancel := context.WithCancel(ctx)
+				defer cancel()
+				go func() {
+					select {
+					case <-s.over:
+						cancel()
+					case <-ctx.Done():
+					}
+				}()
+				res, err := r.Session.Elicit(ctx, &sdk.ElicitParams{Message: "Which size?", RequestedSchema: json.RawMessage(
+					`{"type":"object","required":["size"],"properties":{"size":{"type":"string","enum":["small","large"]}}}`)})
+				if err != nil {
+					return nil, err
+				}
+				s.mu.Lock()
+				s.done = append(s.done, fmt.Sprint(name, " ", res.Action, " ", res.Content["size"]))
+				s.mu.Unlock()
 			case "slow": // until the call is cancelled
 				<-ctx.Done()
 				s.mu.Lock()
@@ -74,12 +93,19 @@ func withShopOf(c *chatHarness, o *sdk.StreamableHTTPOptions, edit func(*config.
 	s, yes := &toolServer{over: make(chan struct{})}, true
 	server := sdk.NewServer(&sdk.Implementation{Name: "shop", Version: "1"}, nil)
 	s.add(server, "list", nil)
+	s.add(server, "pick", nil)
 	s.add(server, "order", nil)
 	s.add(server, "wipe", &sdk.ToolAnnotations{DestructiveHint: &yes})
 	web := &http.Server{Handler: sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, o)}
 	l := c.listen(toolsAt)
 	go func() { _ = web.Serve(l) }()
-	c.Cleanup(func() { close(s.over); _ = web.Close() })
+	c.Cleanup(func() {
+		close(s.over)
+		for session := range server.Sessions() { // a crash leaves them
+			_ = session.Close()
+		}
+		_ = web.Close()
+	})
 	c.shutdown()
 	c.cfg.People.Owners = []config.Account{config.Account(c.Account(connectortest.Ada))}
 	c.cfg.Turns.Approval = time.Hour

@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"parley/config"
 	"parley/connectors/connectortest"
 	"parley/connectors/connectortest/discordworld"
 	"parley/models/modelfake"
@@ -117,4 +120,47 @@ func TestFormIsOnThePage(t *testing.T) {
 			t.Errorf("the model was asked %d times; want %s in the second request", len(got), wantTable)
 		}
 	})
+}
+
+// A form of an MCP server ends with the process: its session can't continue in the next one. A call that only reads is made again,
+// but nothing can be asked below the text that is there; another call is not repeated. In both cases a sentence says so in place of the form.
+func TestServersFormOverACrash(t *testing.T) {
+	for _, tool := range []string{"pick", "order"} {
+		t.Run(tool, func(t *testing.T) {
+			onEachPlatform(t, nil, func(c *chatHarness) {
+				s := withShopOf(c, &sdk.StreamableHTTPOptions{}, func(cfg *config.Config) { cfg.MCP[0].Tools.Read = []string{"list", "pick"} })
+				w := c.Platform.(buttonPlatform)
+				s.says = "ask"
+				c.model.Queue(modelfake.Script{modelfake.ToolCall("c", "shop__"+tool, `{"item":"tea"}`)})
+				if tool == "order" {
+					c.Say(connectortest.Ada, c.ada, "Order tea")
+					c.waitShown(c.ada, `{"item":"tea"}`)
+					c.pressIn(w)(0)
+				} else {
+					c.Say(connectortest.Ada, c.ada, "Order tea")
+				}
+				c.waitShown(c.ada, "Which size?")
+				c.Pass(2 * time.Second)
+				c.crash()
+				if tool == "pick" {
+					c.queueCall("shop__pick", `{"item":"tea"}`, "Which size do you want?")
+				}
+				c.start()
+				c.waitShown(c.ada, map[string]string{
+					"pick":  "This form has closed. Ask again to get a new one.",
+					"order": "Interrupted by a restart. The action in progress was not repeated.",
+				}[tool])
+				c.Pass(30 * time.Second)
+				if got := w.Buttons(c.ada); len(got) > 0 || strings.Contains(strings.Join(connectortest.BotTexts(c, c.ada), "\n"), "small") {
+					t.Errorf("the form is still there: %q with %q", connectortest.BotTexts(c, c.ada), got)
+				}
+				call := tool + ` {"item":"tea"}`
+				if tool == "order" {
+					c.wantDone(s, call)
+				} else {
+					c.wantDone(s, call, call, "pick cancel <nil>")
+				}
+			})
+		})
+	}
 }

@@ -40,6 +40,11 @@ type Owners interface {
 	Speak(ctx context.Context, user chat.EntityID) context.Context
 }
 
+// PendingStore finds all requests: see [storage.Overview].
+type PendingStore interface {
+	PendingApprovals(ctx context.Context, limit int) ([]chat.Approval, error)
+}
+
 // Runs continues parked runs: see [schedule.ParkedRuns].
 type Runs interface {
 	// Continue makes a parked run continue. It has no effect on other runs, and fails with the error of the store.
@@ -63,7 +68,7 @@ type Approvals struct {
 	Timeout time.Duration  // how long a run waits; 0 is an hour
 	Zone    *time.Location // of the times on cards; nil is UTC
 	Store   storage.Approvals
-	Pending func(ctx context.Context, limit int) ([]chat.Approval, error) // see [storage.Overview]
+	Pending PendingStore
 	Owners  Owners
 	Runs    Runs
 	Audit   func(ctx context.Context, by chat.EntityID, what, about string) // records a decision in a chat; can be nil

@@ -45,7 +45,7 @@ func reminder(r chat.Approval) string { return card(r) + "/remind" }
 // Remind sends the cards that have waited for half of their time once more, each once, to the approvers who have not answered. The
 // second card is closed with the first one. Remind can be called at any time, by several processes. It fails with the error of the store.
 func (ap *Approvals) Remind(ctx context.Context) error {
-	all, err := ap.Pending(ctx, maxPending)
+	all, err := ap.Pending.PendingApprovals(ctx, maxPending)
 	for _, r := range all {
 		from := r.At
 		if r.Decided.After(from) { // it waits again

@@ -63,6 +63,10 @@ func (s rows) OpenApprovals(_ context.Context, room chat.RoomID, _ int) (all []c
 	return all, nil
 }
 
+func (s rows) PendingApprovals(ctx context.Context, n int) ([]chat.Approval, error) {
+	return s.OpenApprovals(ctx, "room", n)
+}
+
 func (s rows) RecentApprovals(_ context.Context, room chat.RoomID, _ int) (all []chat.Approval, _ error) {
 	for _, a := range s.all {
 		if a.Room == room {
@@ -87,7 +91,7 @@ type office struct {
 func newApprovals() *office {
 	d := &office{rows: rows{map[string]chat.Approval{}}, owner: "olga"}
 	d.Approvals = &consent.Approvals{
-		Store: d.rows, Log: slog.New(slog.DiscardHandler),
+		Store: d.rows, Pending: d.rows, Log: slog.New(slog.DiscardHandler),
 		Tell: func(_ context.Context, n chat.Notice) error {
 			d.told = append(d.told, n)
 			return nil
@@ -302,7 +306,6 @@ func TestRemind(t *testing.T) {
 				closed[key] = cards[key] != nil
 				return nil
 			}
-			d.Pending = func(ctx context.Context, n int) ([]chat.Approval, error) { return d.OpenApprovals(ctx, "room", n) }
 			_, _, _ = d.asks("bob", `{}`, action.Writes, shop)
 			for _, at := range []time.Duration{30*time.Minute - 1, 1, 0, 29 * time.Minute} {
 				time.Sleep(at)

@@ -37,7 +37,8 @@ func (c *client) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitR
 		content, declined, err = fillIn(ctx, call, question, r.Params.RequestedSchema)
 	}
 	switch {
-	case errors.Is(err, chat.ErrUnanswered), errors.Is(err, chat.ErrUnseen):
+	case errors.Is(err, chat.ErrUnanswered), errors.Is(err, chat.ErrUnseen): // also after a restart, which made this call again
+		call.Update(chat.JoinParagraphs(question, lang.Say(ctx, "form.over")))
 		return &sdk.ElicitResult{Action: "cancel"}, nil
 	case err != nil:
 		return nil, err
