@@ -107,7 +107,7 @@ type Result struct {
 type Acted struct {
 	Action     string // the canonical name; of a call that could not be made, the name that the model wrote
 	Parameters json.RawMessage
-	Made       json.RawMessage // the parameters with which an approver wanted the call instead; nil: Parameters
+	Made       json.RawMessage // the parameters that an approver wanted instead; nil: Parameters
 	Result     Result
 	Err        string // as reported to the model; empty on success
 	NotMade    bool   // Err is the reason why it could not be made; its parameters may be no JSON

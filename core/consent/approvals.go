@@ -134,7 +134,7 @@ func (ap *Approvals) Approve(ctx context.Context, c *action.Call, t *action.Tool
 	if err != nil || full {
 		return false, fullLine, err
 	}
-	replaced, err := ap.replacedBy(ctx, r)
+	replaced, err := replacedBy(ctx, ap.Store, r)
 	shown := func(v lang.Voice) string {
 		if len(replaced) > 0 {
 			return text + "\n" + v.Say("approval.replaces")
@@ -151,7 +151,7 @@ func (ap *Approvals) Approve(ctx context.Context, c *action.Call, t *action.Tool
 		refused, err = ap.ask(ctx, c, t, r, described{shown, hidden, a.Public, inPlace, editable(c, t, a)})
 		return true, refused, err
 	case r.Decision == chat.Replaced && time.Now().Before(r.Expires):
-		if replaced, err := ap.isReplaced(ctx, r); err != nil || replaced {
+		if replaced, err := isReplaced(ctx, ap.Store, r); err != nil || replaced {
 			return true, "", errors.Join(err, ap.waitReplaced(ctx, c, r, shown, inPlace))
 		}
 	}
@@ -267,7 +267,7 @@ func (ap *Approvals) request(ctx context.Context, c *action.Call, t *action.Tool
 	r = ap.record(c, t, a)
 	_, err = ap.Store.Approval(ctx, r.ID)
 	if errors.Is(err, chat.ErrNotFound) {
-		full, err = ap.atLimit(ctx, r)
+		full, err = atLimit(ctx, ap.Store, r)
 	}
 	if err == nil && !full {
 		r, err = ap.Store.RequestApproval(ctx, r)

@@ -95,7 +95,7 @@ func (ap *Approvals) Abandon(ctx context.Context, waitedFor string) error {
 	case err != nil:
 		return chat.Unless(err, chat.ErrNotFound)
 	case r.Decision == chat.Replaced:
-		replaced, err = ap.isReplaced(ctx, r)
+		replaced, err = isReplaced(ctx, ap.Store, r)
 	case r.Decision == chat.Pending:
 		err = ap.restoreReplaced(ctx, r)
 	}
@@ -254,7 +254,7 @@ func isEdit(words string) bool {
 	return ok
 }
 
-// edit sets the arguments of c to those with which r was approved. refused is the reason if the call can't be made with them. It fails with the error of
+// edit gives c the arguments that the approver of r has written. refused is the reason if the call can't be made with them. It fails with the error of
 // the store.
 func (ap *Approvals) edit(ctx context.Context, c *action.Call, t *action.Tool, r chat.Approval) (refused string, err error) {
 	said, err := ap.said(ctx, c, r)

@@ -13,6 +13,7 @@ import (
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/storage"
 	"parley/core/text"
 	"parley/internal/lang"
 )
@@ -101,8 +102,8 @@ func (ap *Approvals) closeCards(ctx context.Context, r chat.Approval) {
 
 // openRequests returns the requests of room that are not decided and have not expired, newest first. It fails with the error of
 // the store.
-func (ap *Approvals) openRequests(ctx context.Context, room chat.RoomID) ([]chat.Approval, error) {
-	all, err := ap.Store.OpenApprovals(ctx, room, maxRows)
+func openRequests(ctx context.Context, store storage.Approvals, room chat.RoomID) ([]chat.Approval, error) {
+	all, err := store.OpenApprovals(ctx, room, maxRows)
 	if err != nil {
 		return nil, fmt.Errorf("read what waits for an approval: %w", err)
 	}
@@ -112,8 +113,8 @@ func (ap *Approvals) openRequests(ctx context.Context, room chat.RoomID) ([]chat
 
 // replacedBy returns the open requests of other runs that r replaces: those of the same user for the same tool. It fails with
 // the error of the store.
-func (ap *Approvals) replacedBy(ctx context.Context, r chat.Approval) ([]chat.Approval, error) {
-	all, err := ap.openRequests(ctx, r.Room)
+func replacedBy(ctx context.Context, store storage.Approvals, r chat.Approval) ([]chat.Approval, error) {
+	all, err := openRequests(ctx, store, r.Room)
 	return slices.DeleteFunc(all, func(a chat.Approval) bool { return !replaces(r, a) }), err
 }
 
@@ -123,8 +124,8 @@ func replaces(r, earlier chat.Approval) bool {
 
 // atLimit reports whether the maximum number of requests of other runs waits in the room of r, without those that r
 // replaces. It fails with the error of the store.
-func (ap *Approvals) atLimit(ctx context.Context, r chat.Approval) (bool, error) {
-	all, err := ap.openRequests(ctx, r.Room)
+func atLimit(ctx context.Context, store storage.Approvals, r chat.Approval) (bool, error) {
+	all, err := openRequests(ctx, store, r.Room)
 	if err != nil {
 		return false, err
 	}
@@ -141,7 +142,7 @@ func (ap *Approvals) atLimit(ctx context.Context, r chat.Approval) (bool, error)
 // newest of them continues to wait, as the decision about r may keep it: the runs of earlier ones end. It fails with
 // the error of the store.
 func (ap *Approvals) replace(ctx context.Context, r chat.Approval) (replaces bool, err error) {
-	all, err := ap.replacedBy(ctx, r)
+	all, err := replacedBy(ctx, ap.Store, r)
 	for i, a := range all {
 		if err == nil && a.Decision == chat.Pending {
 			err = ap.Store.DecideApproval(ctx, a.ID, chat.Pending, chat.Replaced, "", time.Now())
@@ -159,7 +160,7 @@ func (ap *Approvals) replace(ctx context.Context, r chat.Approval) (replaces boo
 
 // restoreReplaced reopens the request that r has replaced: its run asks again, with options. It fails with the error of the store.
 func (ap *Approvals) restoreReplaced(ctx context.Context, r chat.Approval) error {
-	all, err := ap.replacedBy(ctx, r)
+	all, err := replacedBy(ctx, ap.Store, r)
 	for _, a := range all {
 		if err == nil && a.Decision == chat.Replaced {
 			err = ap.Store.DecideApproval(ctx, a.ID, chat.Replaced, chat.Pending, "", time.Now())
@@ -173,14 +174,14 @@ func (ap *Approvals) restoreReplaced(ctx context.Context, r chat.Approval) error
 }
 
 // isReplaced reports whether an undecided request has replaced r. It fails with the error of the store.
-func (ap *Approvals) isReplaced(ctx context.Context, r chat.Approval) (bool, error) {
-	all, err := ap.openRequests(ctx, r.Room)
+func isReplaced(ctx context.Context, store storage.Approvals, r chat.Approval) (bool, error) {
+	all, err := openRequests(ctx, store, r.Room)
 	return slices.ContainsFunc(all, func(a chat.Approval) bool { return a.Decision == chat.Pending && replaces(a, r) }), err
 }
 
 // endReplaced ends the runs whose requests r has replaced, because r is decided. It fails with the error of the store.
 func (ap *Approvals) endReplaced(ctx context.Context, r chat.Approval) error {
-	all, err := ap.replacedBy(ctx, r)
+	all, err := replacedBy(ctx, ap.Store, r)
 	for _, a := range all {
 		if err == nil && a.Decision == chat.Replaced {
 			err = ap.Runs.Supersede(ctx, a.Run, a.Room)
@@ -195,7 +196,7 @@ func (ap *Approvals) Waiting(ctx context.Context, runs []chat.Run) string {
 	if len(runs) == 0 {
 		return ""
 	}
-	all, err := ap.openRequests(ctx, runs[0].Room)
+	all, err := openRequests(ctx, ap.Store, runs[0].Room)
 	if err != nil {
 		ap.Log.Warn("can't tell the model which calls wait for an approval", "err", err)
 		return ""
@@ -230,7 +231,7 @@ func (ap *Approvals) Wrote(ctx context.Context, runs []chat.Run, recent []chat.M
 }
 
 func (ap *Approvals) wrote(ctx context.Context, run chat.RunID, m chat.Memory) error {
-	all, err := ap.openRequests(ctx, m.Room)
+	all, err := openRequests(ctx, ap.Store, m.Room)
 	if err != nil {
 		return err
 	}

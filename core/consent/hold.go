@@ -84,7 +84,7 @@ func (ap *Approvals) askToSend(ctx context.Context, c *action.Call, r chat.Appro
 // closeEarlierDrafts closes the requests about other drafts of the run of r: it was interrupted before it waited, and the model has written
 // again. It fails with the error of the store.
 func (ap *Approvals) closeEarlierDrafts(ctx context.Context, r chat.Approval) error {
-	all, err := ap.openRequests(ctx, r.Room)
+	all, err := openRequests(ctx, ap.Store, r.Room)
 	for _, a := range all {
 		if err == nil && a.Run == r.Run && a.ID != r.ID && a.Tool == heldTool {
 			err = ap.decide(ctx, a, chat.Stopped, "")

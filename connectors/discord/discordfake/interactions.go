@@ -118,7 +118,7 @@ type Modal struct {
 		Input       struct {
 			Type  int    `json:"type"`
 			ID    string `json:"custom_id"`
-			Value string `json:"value"` // with which it opens
+			Value string `json:"value"` // at first
 		} `json:"component"`
 	} `json:"components"`
 }
