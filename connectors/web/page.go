@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -68,10 +69,13 @@ func pages(o Options) http.Handler {
 		f.kind = types[path.Ext(name)]
 		mux.Handle("GET /"+name, f.handler())
 	}
-	chat := ""
+	chat, first := "", ""
 	for name, f := range bundle() {
 		if strings.HasPrefix(name, "chat-") {
 			chat = name
+		}
+		if scripts, _, _ := strings.Cut(name, "-"); scripts == "chat" || scripts == "markdown" || name == "widget.js" {
+			first += string(f.plain)
 		}
 		f.immutable = strings.Contains(name, "-") // it has the hash of its content in its name
 		if name == "widget.js" {
@@ -93,19 +97,38 @@ func pages(o Options) http.Handler {
 			file(b.Bytes(), "text/html; charset=utf-8").ServeHTTP(rw, r)
 		})
 	}
-	mux.HandleFunc("GET /words.json", o.words)
+	mux.HandleFunc("GET /words.json", o.words(first))
 	mux.Handle("GET "+tryPath, file(must(widget.ReadFile("widget/try.html")), "text/html; charset=utf-8"))
 	return mux
 }
 
-// words serves the texts of the open chat, by their English ones, in the language of the query, with the configuration that the
-// closed chat doesn't need.
-func (o Options) words(rw http.ResponseWriter, r *http.Request) {
-	voice := lang.In(r.URL.RawQuery)
-	body := must(json.Marshal(map[string]any{
-		"locale": voice.Tag(), "strings": voice.Phrases("page."), "suggestions": append([]string{}, o.Suggestions...), "accept": strings.Join(o.Accept, ","), "verify": o.Verify.SiteKey, "look": o.Look,
-	}))
-	file(body, "application/json; charset=utf-8").ServeHTTP(rw, r)
+// words serves the texts of the open chat in the language of the query, with the configuration that the closed chat doesn't need. With
+// &more it serves the texts of the parts that are loaded later; first has the code of the others.
+func (o Options) words(first string) http.HandlerFunc {
+	return func(rw http.ResponseWriter, r *http.Request) {
+		tag, more := strings.CutSuffix(r.URL.RawQuery, "&more")
+		voice := lang.In(tag)
+		texts := map[string]string{}
+		for english, said := range voice.Phrases("page.") {
+			if strings.Contains(first, english) != more {
+				texts[wordKey(english)] = said
+			}
+		}
+		var body any = texts
+		if !more {
+			body = map[string]any{"locale": voice.Tag(), "strings": texts, "suggestions": append([]string{}, o.Suggestions...), "accept": strings.Join(o.Accept, ","), "verify": o.Verify.SiteKey, "look": o.Look}
+		}
+		file(must(json.Marshal(body)), "application/json; charset=utf-8").ServeHTTP(rw, r)
+	}
+}
+
+// wordKey returns a short name of an English text; see strings.ts.
+func wordKey(english string) string {
+	sum := 0
+	for _, c := range english {
+		sum = (sum*31 + int(c)) % 46656
+	}
+	return strconv.FormatInt(int64(sum), 36)
 }
 
 // bundle returns the scripts by their names.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/json"
 	"html"
 	"io"
 	"io/fs"
@@ -153,8 +154,8 @@ func TestWidgetHoldsNoMarkupInjection(t *testing.T) {
 	}
 }
 
-// What a page costs its visitors, with the longest configuration that a gateway has: the closed widget one small file, the open chat
-// two more, the first answer one more.
+// Bytes that a page costs its visitors in each language, with the longest configuration that a gateway has: the closed widget is one small
+// file, the open chat two more, the first answer one more.
 func TestWidgetStaysSmall(t *testing.T) {
 	reader := reading.New(reading.Options{Sees: true, Documents: func(context.Context, []byte) (string, error) { return "", nil }, Transcriber: struct{ llm.Transcriber }{}})
 	h := pages(Options{
@@ -179,19 +180,51 @@ func TestWidgetStaysSmall(t *testing.T) {
 		name, _, _ := strings.Cut(strings.TrimSuffix(file, ".js"), "-")
 		load(name, file)
 	}
-	load("words", "words.json?ar") // the most bytes
 	if got := zipped["widget"]; got > 4<<10 {
 		t.Errorf("the closed widget has %d bytes, want at most 4 KB", got)
 	}
-	if got := zipped["widget"] + zipped["chat"] + zipped["words"]; got > 30<<10 {
-		t.Errorf("the open chat has %d bytes, want at most 30 KB", got)
+	for _, tag := range lang.Tags() {
+		load("words", "words.json?"+tag)
+		if got := zipped["widget"] + zipped["chat"] + zipped["words"] + zipped["markdown"]; got > 40<<10 {
+			t.Errorf("the chat with an answer in %s has %d bytes, want at most 40 KB", tag, got)
+		} else {
+			t.Logf("the chat with an answer in %s has %d bytes", tag, got)
+		}
 	}
-	if got := small["widget"] + small["chat"] + small["words"] + small["markdown"]; got > 43<<10 {
-		t.Errorf("the chat with an answer has %d bytes as browsers load it, want at most 43 KB", got)
+}
+
+// Each text of the page has a short name of its own, and is in the code: those of the first view come with it, and the others with the
+// parts that are loaded later.
+func TestTextsOfThePageComeWithTheirParts(t *testing.T) {
+	h := pages(Options{Agent: chat.Agent{Name: "Ada"}})
+	code := ""
+	for _, f := range bundle() {
+		code += string(f.plain)
 	}
-	load("words", "words.json?en")
-	if got := small["widget"] + small["chat"] + small["words"] + small["markdown"]; got > 40<<10 {
-		t.Errorf("the chat with an answer in English has %d bytes as browsers load it, want at most 40 KB", got)
+	for _, tag := range lang.Tags() {
+		var first struct{ Strings map[string]string }
+		var more map[string]string
+		for query, into := range map[string]any{tag: &first, tag + "&more": &more} {
+			rw := httptest.NewRecorder()
+			h.ServeHTTP(rw, httptest.NewRequest(http.MethodGet, "/words.json?"+query, nil))
+			if err := json.Unmarshal(rw.Body.Bytes(), into); err != nil {
+				t.Fatal(err)
+			}
+		}
+		phrases := lang.In(tag).Phrases("page.")
+		for english, said := range phrases {
+			if !strings.Contains(code, english) {
+				t.Errorf("%q is not in the code as it is in the catalog", english)
+			}
+			a, inFirst := first.Strings[wordKey(english)]
+			b, inMore := more[wordKey(english)]
+			if inFirst == inMore || a+b != said {
+				t.Errorf("%q in %s is %q and %q, want %q once", english, tag, a, b, said)
+			}
+		}
+		if len(first.Strings)+len(more) != len(phrases) || tag != "en" && (len(more) == 0 || len(first.Strings) == 0) {
+			t.Errorf("%s has %d and %d texts, want %d", tag, len(first.Strings), len(more), len(phrases))
+		}
 	}
 }
 

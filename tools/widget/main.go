@@ -7,11 +7,11 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -61,7 +61,7 @@ func (b bundler) run(out, tests string) error {
 		return err
 	}
 	for name, body := range files {
-		if err := pack(filepath.Join(out, name), body); err != nil {
+		if err := b.pack(filepath.Join(out, name), body); err != nil {
 			return err
 		}
 	}
@@ -72,7 +72,7 @@ func (b bundler) run(out, tests string) error {
 // and widget.js and login.js, whose addresses don't change.
 func (b bundler) files() (map[string][]byte, error) {
 	files, define := map[string][]byte{}, map[string]string{}
-	for _, step := range [][]string{{"markdown/math.ts", "markdown/highlight.ts"}, {"markdown/markdown.ts", "view/more.tsx"}, {"chat.tsx"}, {"widget.ts", "login.ts"}} {
+	for _, step := range [][]string{{"markdown/math.ts", "markdown/highlight.ts", "markdown/characters.ts"}, {"markdown/markdown.ts", "view/more.tsx"}, {"chat.tsx"}, {"widget.ts", "login.ts"}} {
 		var entries []string
 		for _, name := range step {
 			entries = append(entries, filepath.Join(b.source, "src", name))
@@ -86,12 +86,16 @@ func (b bundler) files() (map[string][]byte, error) {
 			}
 			o.MangleProps = "^(?:" + names + ")$"
 		}
+		if step[0] == "chat.tsx" {
+			o.MangleProps = "^_" // of Preact
+		}
 		if step[0] != "chat.tsx" && step[0] != "widget.ts" {
 			b.share(&o)
 		}
 		if step[0] == "widget.ts" { // what pages name has the same address always
 			o.Format, o.EntryNames = api.FormatIIFE, "[name]"
 		}
+		o.Plugins = append(o.Plugins, b.preact())
 		built, err := build(o)
 		if err != nil {
 			return nil, err
@@ -155,8 +159,8 @@ var styles = api.Plugin{Name: "styles", Setup: func(b api.PluginBuild) {
 // entry is what the page uses of marked.
 const entry = "export { _Lexer as Lexer } from './Lexer.ts'; export { _Tokenizer as Tokenizer } from './Tokenizer.ts'"
 
-// pedantic are the parts of marked's grammar for a mode that the page doesn't use.
-var pedantic = regexp.MustCompile(`(?s)const (?:block|inline)Pedantic.*?\n};\n|  pedantic: \w+,\n`)
+// pedantic are the parts of marked that the page doesn't use: the grammar of a mode, patterns of the renderers, and addresses, which lex.ts finds.
+var pedantic = regexp.MustCompile(`(?s)const (?:block|inline)Pedantic.*?\n};\n|  pedantic: \w+,\n|  escape(?:Test|Replace|TestNoEncode|ReplaceNoEncode): .*?,\n|  url\(src: string\).*?\n  }\n|  static (?:get rules|lex|lexInline)\(.*?\n  }\n`)
 
 // internal are the names of the rules within marked, and of its state: nothing else uses names like these.
 var internal = regexp.MustCompile(`(?m)^  ([a-z]+[A-Z]\w+|_backpedal):`)
@@ -239,32 +243,26 @@ func build(o api.BuildOptions) (map[string][]byte, error) {
 	return files, nil
 }
 
-// pack writes a file as gzip and as Brotli.
-func pack(path string, body []byte) error {
-	var z, br bytes.Buffer
-	zw, err := gzip.NewWriterLevel(&z, gzip.BestCompression)
+// pack writes a file as gzip, by Zopfli, and as Brotli.
+func (b bundler) pack(path string, body []byte) error {
+	zopfli := exec.Command("node", "-e", "require('@gfx/zopfli').gzipAsync(require('fs').readFileSync(0), { numiterations: 15 }).then((out) => process.stdout.write(out))")
+	zopfli.Dir, zopfli.Stdin, zopfli.Stderr = b.source, bytes.NewReader(body), os.Stderr
+	zipped, err := zopfli.Output()
 	if err != nil {
+		return fmt.Errorf("run Zopfli: %w", err)
+	}
+	var br bytes.Buffer
+	w := brotli.NewWriterLevel(&br, brotli.BestCompression)
+	if _, err := w.Write(body); err != nil {
 		return err
 	}
-	for w, buf := range map[interface {
-		Write([]byte) (int, error)
-		Close() error
-	}]*bytes.Buffer{zw: &z, brotli.NewWriterLevel(&br, brotli.BestCompression): &br} {
-		if _, err := w.Write(body); err != nil {
-			return err
-		}
-		if err := w.Close(); err != nil {
-			return err
-		}
-		suffix := ".gz"
-		if buf == &br {
-			suffix = ".br"
-		}
-		if err := os.WriteFile(path+suffix, buf.Bytes(), 0o644); err != nil {
-			return err
-		}
+	if err := w.Close(); err != nil {
+		return err
 	}
-	return nil
+	if err := os.WriteFile(path+".gz", zipped, 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(path+".br", br.Bytes(), 0o644)
 }
 
 func must[T any](v T, err error) T {

@@ -1,6 +1,5 @@
 // The gateway's HTTP API: conversations, messages, files, and the stream of an answer.
 
-import { dataURL } from './dom';
 import type { Chat, Frame, Message, Rating } from './frames';
 import { t } from './strings';
 import { loadMore } from './view/later';
@@ -41,62 +40,30 @@ export class Gateway {
   }
 
   async open(): Promise<string> {
-    return (await this.#json<{ conversation: Chat }>('POST', 'api/conversations', {})).conversation.id;
-  }
-
-  async chats(query: string, signal: AbortSignal): Promise<Chat[]> {
-    const search = query ? `?${new URLSearchParams({ q: query })}` : '';
-    return (await this.#json<{ conversations: Chat[] }>('GET', `api/conversations${search}`, undefined, signal)).conversations;
-  }
-
-  async rename(id: string, title: string): Promise<void> {
-    await this.#request('PATCH', path(id), { title });
-  }
-
-  async remove(id: string): Promise<void> {
-    await this.#request('DELETE', path(id));
-  }
-
-  async undo(id: string): Promise<void> {
-    await this.#request('POST', `${path(id)}/restore`, {});
+    return (await this.json<{ conversation: Chat }>('POST', 'api/conversations', {})).conversation.id;
   }
 
   async rate(id: string, message: string, rating: Rating): Promise<void> {
-    await this.#request('PUT', `${path(id)}/messages/${encodeURIComponent(message)}/feedback`, { rating });
+    await this.request('PUT', `${path(id)}/messages/${encodeURIComponent(message)}/feedback`, { rating });
   }
 
   // leave passes a message on to a person: once for each key.
   async leave(address: string, text: string, clientMessageId: string): Promise<void> {
-    await this.#request('POST', 'api/contact', { address, text, clientMessageId });
-  }
-
-  async transcript(id: string): Promise<Blob> {
-    return this.file(`${path(id)}/export`);
+    await this.request('POST', 'api/contact', { address, text, clientMessageId });
   }
 
   // messages returns the history, oldest message first.
   async messages(id: string, signal: AbortSignal): Promise<Message[]> {
-    return (await this.#json<{ messages: Message[] }>('GET', `${path(id)}/messages`, undefined, signal)).messages;
+    return (await this.json<{ messages: Message[] }>('GET', `${path(id)}/messages`, undefined, signal)).messages;
   }
 
-  // picture returns the image at a message's URL, as a data: URL.
-  async picture(address: string, signal?: AbortSignal): Promise<string> {
-    return dataURL(await this.file(address, signal));
-  }
-
-  // file returns the file at a message's URL.
   async file(address: string, signal?: AbortSignal): Promise<Blob> {
-    return (await this.#request('GET', address, undefined, signal)).blob();
-  }
-
-  // drop removes an uploaded file that no message names.
-  async drop(id: string, key: string): Promise<void> {
-    await this.#request('DELETE', `${path(id)}/files/${key}`);
+    return (await this.request('GET', address, undefined, signal)).blob();
   }
 
   // stop ends every answer that is being written in the conversation.
   async stop(id: string): Promise<void> {
-    await this.#request('POST', `${path(id)}/stop`, {});
+    await this.request('POST', `${path(id)}/stop`, {});
   }
 
   // ask yields the frames of an answer until the stream ends. The same message with the same key again joins the same answer. It throws a
@@ -106,7 +73,7 @@ export class Gateway {
     try {
       const form = choice ?? (again ? { text: message.text } : { ...message, clientMessageId: key, streamProtocol: 'delta-v2' });
       const target = choice ? 'choices/stream' : again ? `messages/${encodeURIComponent(again)}/again/stream` : 'messages/stream';
-      const response = await this.#request('POST', `${path(id)}/${target}`, { ...form, reasoning: true }, watch.signal);
+      const response = await this.request('POST', `${path(id)}/${target}`, { ...form, reasoning: true }, watch.signal);
       accepted();
       const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
       const events = new Events();
@@ -128,22 +95,14 @@ export class Gateway {
     return out;
   }
 
-  // offered returns the conversations of the visitor that the browser was before it signed in, once for all chats of the page.
-  async offered(): Promise<{ id: string; visitorToken: string }[]> {
-    const visitorToken = identity().token && this.#visitor.signIn();
-    if (!visitorToken) return [];
-    try {
-      const { conversations } = await this.#json<{ conversations: Chat[] }>('POST', 'api/account/conversations', { visitorToken });
-      return conversations.map(({ id }) => ({ id, visitorToken }));
-    } catch (error) {
-      if (!(error instanceof Refusal)) this.#visitor.keep(visitorToken); // it is offered again
-      return [];
-    }
+  // earlier returns the token of the visitor that the browser was before it signed in, once for all chats of the page.
+  earlier(): string | undefined {
+    return identity().token && this.#visitor.signIn();
   }
 
-  // adopt moves offered conversations to the account.
-  async adopt(offered: { id: string; visitorToken: string }[]): Promise<void> {
-    await this.#request('POST', 'api/account/conversations', { visitorToken: offered[0]!.visitorToken, ids: offered.map(({ id }) => id) });
+  // keep makes a token the one of the visitor before again.
+  keep(token: string): void {
+    this.#visitor.keep(token);
   }
 
   #fetch(method: string, address: string, body?: unknown, signal?: AbortSignal, token?: string): Promise<Response> {
@@ -175,11 +134,12 @@ export class Gateway {
     return this.verify && !before && (await loadMore()).prove(this.verify);
   }
 
-  async #json<T>(method: string, address: string, body?: unknown, signal?: AbortSignal): Promise<T> {
-    return (await this.#request(method, address, body, signal)).json();
+  async json<T>(method: string, address: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+    return (await this.request(method, address, body, signal)).json();
   }
 
-  async #request(method: string, address: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
+  // request sends a request, and returns its response. It throws a Refusal, or an error of the network.
+  async request(method: string, address: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
     const token = await this.token();
     let response = await this.#fetch(method, address, body, signal, token);
     if (response.status === 401 && token && token === this.#visitor.token) { // it has ended: the browser is a new visitor

@@ -2,7 +2,7 @@
 
 import { path, Refusal, unreachable } from './api';
 import { backOff, type Conversation, pause } from './conversation';
-import { dataURL, newKey } from './dom';
+import { newKey } from './dom';
 import type { StoredFile } from './frames';
 import { t } from './strings';
 
@@ -55,7 +55,8 @@ export class Attachments {
 
   remove(item: Attached): void {
     item.cancel();
-    if (item.stored) this.conversation.drop(item.key);
+    const { id, gateway } = this.conversation;
+    if (item.stored && id) gateway.request('DELETE', `${path(id)}/files/${item.key}`).catch(() => {}); // otherwise the gateway removes it later
     this.restore(this.items.filter((other) => other !== item));
   }
 
@@ -124,6 +125,16 @@ export class Attached {
     this.why = why;
     this.changed();
   }
+}
+
+// dataURL returns bytes as a data: URL.
+export function dataURL(blob: Blob): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(reader.result as string);
+    reader.onerror = () => reject(reader.error);
+    reader.readAsDataURL(blob);
+  });
 }
 
 // smaller re-encodes an image as a smaller JPEG. It rejects anything but an image.

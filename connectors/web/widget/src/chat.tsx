@@ -3,21 +3,24 @@
 import { render } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Fragment, jsx, jsxs } from 'preact/jsx-runtime';
-import * as api from './api';
+import { path, Refusal, unreachable } from './api';
 import styles from './chat.css';
 import { Controller } from './controller';
 import { backOff, pause } from './conversation';
-import * as dom from './dom';
-import * as icons from './icons';
+import { copy, el, harmless, newKey, stored } from './dom';
+import { icon, rare } from './icons';
 import { load, shared } from './load';
-import * as strings from './strings';
-import type { Strings } from './strings';
+import { speak, type Strings, t } from './strings';
 import { App, type Options } from './view/app';
 import { loadMore } from './view/later';
-import * as parts from './view/parts';
-import * as stretch from './view/stretch';
+import { Button, day, Drawing } from './view/parts';
+import { loadMarkdown, Stretch } from './view/stretch';
 
-Object.assign(shared, { api, conversation: { backOff, pause }, dom, icons, load: { load }, strings, 'view/parts': parts, 'view/stretch': stretch, 'preact/hooks': { useEffect, useLayoutEffect, useRef, useState }, 'preact/jsx-runtime': { Fragment, jsx, jsxs } });
+// What the other files import, and no more: the rest can be left out or renamed.
+Object.assign(shared, {
+  api: { path, Refusal, unreachable }, conversation: { backOff, pause }, dom: { copy, el, harmless, newKey, stored }, icons: { icon, rare }, load: { load }, strings: { t },
+  'view/parts': { Button, day, Drawing }, 'view/stretch': { Stretch }, 'preact/hooks': { useEffect, useRef, useLayoutEffect, useState }, 'preact/jsx-runtime': { Fragment, jsx, jsxs },
+});
 
 export interface Mounted { focus(): void; send(text: string): void; destroy(): void }
 
@@ -25,7 +28,7 @@ export interface Mount extends Options { base: string; place: string; locale: st
 
 // mount draws the chat in a node of a shadow root.
 export function mount(root: ShadowRoot, parent: HTMLElement, options: Mount): Mounted {
-  strings.speak(options.locale, options.strings);
+  speak(options.locale, options.strings);
   const dressed = new Set<string>();
   const dress = (css: string) => {
     if (dressed.has(css)) return;
@@ -49,7 +52,7 @@ export function mount(root: ShadowRoot, parent: HTMLElement, options: Mount): Mo
     options.loaded(controller.state.items.flatMap(({ kind, at }) => (kind === 'answer' ? [at] : [])));
   };
   render(<App controller={controller} options={options} />, parent);
-  setTimeout(stretch.loadMarkdown, controller.conversation.id ? 0 : 1500); // most visitors ask
+  setTimeout(loadMarkdown, controller.conversation.id ? 0 : 1500); // most visitors ask
   if (options.autofocus) controller.focus();
   return {
     focus: () => controller.focus(),

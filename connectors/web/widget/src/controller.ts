@@ -299,12 +299,11 @@ export class Controller {
   // after a sign-out, and if the account does not want them, it is a new one.
   async #enter(out: boolean): Promise<void> {
     const { signal } = this.#life = new AbortController();
-    const offered = await this.gateway.offered();
+    const earlier = this.gateway.earlier();
+    const declined = earlier && await (await loadMore()).declined(this.gateway, earlier, signal, (text) => this.tell(text));
     if (signal.aborted) return;
-    const keeps = offered.length > 0 && window.confirm(t('Keep your earlier conversations in your account?'));
-    if (keeps) await this.gateway.adopt(offered).catch((error: Error) => this.tell(error.message));
-    if (out || (offered.length > 0 && !keeps)) this.conversation.enter(null);
-    if (!signal.aborted) this.#restore();
+    if (out || declined) this.conversation.enter(null);
+    this.#restore();
   }
 
   // restore shows the history, and follows an answer in progress.

@@ -56,11 +56,6 @@ export class Conversation {
     return [];
   }
 
-  // drop removes a file that is not sent. Without it the gateway removes the file later.
-  drop(key: string): void {
-    if (this.#id) this.gateway.drop(this.#id, key).catch(() => {});
-  }
-
   async stop(): Promise<void> {
     if (this.#id) await this.gateway.stop(this.#id);
   }

@@ -12,11 +12,16 @@ export function load<T>(file: string): Promise<T> {
   return promise as Promise<T>;
 }
 
-async function fetched(file: string): Promise<unknown> {
+const fetched = (file: string): Promise<unknown> => patiently(async (tries) => { // browsers remember an address that failed
+  const { default: make } = await import(new URL(tries ? `${file}?${tries}` : file, import.meta.url).href) as { default: (require: (name: string) => object | undefined) => unknown };
+  return make((name) => shared[name]);
+});
+
+// patiently tries until it succeeds.
+export async function patiently<T>(get: (tries: number) => Promise<T>): Promise<T> {
   for (let tries = 0; ; tries++) {
-    try { // browsers remember an address that failed
-      const { default: make } = await import(new URL(tries ? `${file}?${tries}` : file, import.meta.url).href) as { default: (require: (name: string) => object | undefined) => unknown };
-      return make((name) => shared[name]);
+    try {
+      return await get(tries);
     } catch {
       await new Promise((resolve) => { setTimeout(resolve, Math.min(30_000, 2000 * 2 ** tries)); });
     }

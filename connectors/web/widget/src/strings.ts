@@ -1,4 +1,4 @@
-// The words of the page. Their keys are the English words; the gateway sends those of other languages with its configuration.
+// The words of the page. The code has the English ones; the gateway sends those of other languages with its configuration.
 
 export type Strings = Record<string, string>;
 
@@ -7,8 +7,19 @@ let language = '';
 
 // speak chooses the language of everything that is drawn from now on.
 export function speak(locale: string, strings: Strings): void {
+  if (language !== locale) words = {};
   language = locale;
-  words = strings;
+  Object.assign(words, strings);
+}
+
+// foreign reports whether the language is another one than that of the code.
+export const foreign = (): boolean => Object.keys(words).length > 0;
+
+// key is a short name of an English text; the same as the gateway's.
+function key(english: string): string {
+  let sum = 0;
+  for (const c of english) sum = (sum * 31 + c.codePointAt(0)!) % 46656;
+  return sum.toString(36);
 }
 
 // locale returns the chosen language, for Intl; undefined is the browser's.
@@ -19,5 +30,5 @@ export const direction = (): 'ltr' | 'rtl' => (/^(ar|fa|he|ur)\b/.test(language)
 
 // t translates a sentence. {name} in it stands for values.name.
 export function t(english: string, values: Record<string, string | number> = {}): string {
-  return (words[english] ?? english).replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
+  return (words[key(english)] ?? english).replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
 }

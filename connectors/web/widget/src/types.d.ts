@@ -10,4 +10,5 @@ declare module 'temml' {
 declare const MARKDOWN: string;
 declare const MORE: string;
 declare const MATH: string;
+declare const CHARACTERS: string;
 declare const HIGHLIGHT: string;

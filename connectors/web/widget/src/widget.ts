@@ -54,8 +54,8 @@ class Chat extends HTMLElement {
       frame.className = `bubble ${side(this)}`;
       frame.dir = direction();
       this.#panel.hidden = true;
-      this.#panel.setAttribute('role', 'dialog');
-      this.#panel.setAttribute('aria-label', this.#title);
+      this.#panel.role = 'dialog';
+      this.#panel.ariaLabel = this.#title;
       this.#panel.addEventListener('keydown', (event) => { if (event.key === 'Escape' && !event.isComposing) this.close(); });
       this.#launcher.className = 'launcher';
       this.#launcher.part.add('launcher');
@@ -151,7 +151,7 @@ class Chat extends HTMLElement {
   #down() {
     const words = document.createElement('p');
     words.className = 'down';
-    words.setAttribute('role', 'status');
+    words.role = 'status';
     words.append(`${t('The chat can’t be reached right now. Trying again…')} `);
     const contact = this.getAttribute('contact');
     if (contact && /^(https?:|mailto:|\/)/.test(contact)) words.append(Object.assign(document.createElement('a'), { href: contact, textContent: t('Contact us') }));
@@ -191,8 +191,8 @@ class Chat extends HTMLElement {
   #mark() {
     const title = this.#title;
     const label = this.opened ? t('Close the chat') : this.#unread ? t('{title}, {n} new', { title, n: this.#unread }) : title;
-    this.#launcher.setAttribute('aria-label', label);
-    this.#launcher.setAttribute('aria-expanded', `${this.opened}`);
+    this.#launcher.ariaLabel = label;
+    this.#launcher.ariaExpanded = `${this.opened}`;
     this.#launcher.classList.toggle('unread', this.#unread > 0);
     this.#launcher.dataset.unread = this.#unread > 9 ? '9+' : `${this.#unread}`;
     this.#launcher.replaceChildren(draw(this.opened ? 'M6 9l6 6 6-6' : 'M5 5h14a1 1 0 0 1 1 1v9a1 1 0 0 1-1 1h-7l-5 4v-4H5a1 1 0 0 1-1-1V6a1 1 0 0 1 1-1z'));
@@ -261,7 +261,7 @@ function add({ dataset }: HTMLScriptElement) {
     return;
   }
   if (!target && chats().some((chat) => !chat.hasAttribute('inline') && !chat.hasAttribute('page') && side(chat) === position)) {
-    console.warn('Parley: this page has the chat already. Remove one of the script tags, or give it a data-target.');
+    console.warn('Parley: this page has the chat already: remove a script tag, or give it a data-target');
     return;
   }
   const chat = document.createElement('parley-chat') as Chat;

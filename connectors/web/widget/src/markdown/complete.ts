@@ -10,6 +10,7 @@ export function complete(text: string): string {
   const head = text.slice(0, begin);
   let tail = text.slice(begin);
   tail = tail.replace(/(\S\n) {0,3}(-{1,2}|=+)$/, '$1'); // a heading's line, or a list
+  tail = tail.replace(/(^|\n) {0,3}\[(?!\^)[^\]\n]+\]:.*$/, '$1'); // a definition, whose address grows
   tail = tail.replace(/<\/?[a-zA-Z]*$|<[a-zA-Z][^<>\n]*$/, (tag) => (/^<(https?:|mailto:)/i.test(tag) ? tag : ''));
   return head + inlineEnd(tail);
 }

@@ -13,6 +13,7 @@ export class Markdown {
   #closed: { end: number; node: HTMLElement }[] = []; // blocks that further text can't change
   #open: Drawn[] = [];
   #links: Links = Object.create(null);
+  #defined = '{}'; // the definitions that the drawn text has used
 
   constructor(root: HTMLElement) {
     this.#root = root;
@@ -25,10 +26,11 @@ export class Markdown {
     if (!text.startsWith(this.#text) || (this.#done && !done)) this.#rewind(text);
     this.#text = text;
     this.#done = done;
-    const known = Object.keys(this.#links).length;
     let tokens = this.#parse();
-    if (Object.keys(this.#links).length > known && this.#closed.length > 0) { // a definition that text above may use
-      for (const { node } of this.#closed.splice(0)) node.remove();
+    const defined = JSON.stringify(this.#links);
+    if (defined !== this.#defined) { // text above may use a definition
+      for (const { node } of [...this.#closed.splice(0), ...this.#open.splice(0)]) node.remove();
+      this.#defined = defined;
       tokens = this.#parse();
     }
     this.#draw(tokens);

@@ -8,6 +8,8 @@ import { t } from '../strings';
 import { decode } from './entities';
 import type { Details, Math, Node, Note } from './lex';
 
+type Drawn = HTMLElement | Text | string;
+
 const deepest = 16; // nested quotes, lists and emphasis
 
 // tags are the HTML elements that can be written, without attributes.
@@ -45,11 +47,11 @@ const smaller = (a: number, b: number) => (a < b ? a : b);
 export const blocks = (tokens: Node[], depth: number): HTMLElement[] => tokens.filter(({ type }) => type !== 'space' && type !== 'def').map((token) => block(token, depth));
 
 // html is a block of HTML, of which only line breaks and comments are not shown as written.
-const html = (raw: string): (HTMLElement | string)[] => raw.split(/<br\s*\/?>/i).flatMap((part, i) => (i > 0 ? [el('br'), part] : [part]));
+const html = (raw: string): Drawn[] => raw.split(/<br\s*\/?>/i).flatMap((part, i) => (i > 0 ? [el('br'), part] : [part]));
 
 // inline returns the nodes of inline tokens. linked is inside a link.
-export function inline(tokens: Node[], linked = false, depth = 0): (HTMLElement | string)[] {
-  const out: (HTMLElement | string)[] = [];
+export function inline(tokens: Node[], linked = false, depth = 0): Drawn[] {
+  const out: Drawn[] = [];
   for (let i = 0; i < tokens.length; i++) {
     const token = tokens[i]!;
     const name = token.type === 'html' ? /^<([a-z]+)\s*(?:\s[^>]*)?>$/i.exec(token.raw)?.[1]?.toLowerCase() : undefined;
@@ -74,7 +76,7 @@ function closing(tokens: Node[], at: number, name: string): number {
   return -1;
 }
 
-function span(token: Node, linked: boolean, depth: number): (HTMLElement | string)[] {
+function span(token: Node, linked: boolean, depth: number): Drawn[] {
   const inner = () => (depth < deepest ? inline((token as { tokens?: Token[] }).tokens ?? [], linked, depth + 1) : [token.raw]);
   switch (token.type) {
     case 'strong':
@@ -94,13 +96,26 @@ function span(token: Node, linked: boolean, depth: number): (HTMLElement | strin
     case 'checkbox': return [];
     default: {
       const { tokens, text, escaped } = token as Tokens.Text;
-      return tokens ? inline(tokens, linked, depth) : [escaped ? text : decode(text ?? token.raw)];
+      return tokens ? inline(tokens, linked, depth) : [escaped ? text : written(text ?? token.raw)];
     }
   }
 }
 
+// written is a text with its entities. One with rare ones is complete when these are there.
+function written(text: string): Text | string {
+  let rare = false;
+  const now = decode(text, () => {
+    rare = true;
+    return undefined;
+  });
+  if (!rare) return now;
+  const node = document.createTextNode(now);
+  load<typeof import('./characters')>(CHARACTERS).then(({ characters }) => { node.data = decode(text, (name) => characters.get(name)); });
+  return node;
+}
+
 // anchor returns a link if its target is safe, and otherwise only its text.
-function anchor(target: string, content: (HTMLElement | string)[], linked: boolean): HTMLElement {
+function anchor(target: string, content: Drawn[], linked: boolean): HTMLElement {
   const href = linked ? null : harmless(decode(target));
   if (!href) return el('span', {}, ...content);
   return el('a', { href, target: '_blank', rel: 'noopener noreferrer' }, ...content);
@@ -144,7 +159,7 @@ function list({ ordered, start, loose, items }: Tokens.List, depth: number): HTM
   const node = ordered ? el('ol', { dir: 'auto', start: start === 1 ? null : String(start) }) : el('ul', { dir: 'auto' });
   for (const item of items) {
     const parts = item.tokens.filter(({ type }) => type !== 'space' && type !== 'def' && type !== 'checkbox')
-      .flatMap((token): (HTMLElement | string)[] => (token.type === 'text' || (token.type === 'paragraph' && !loose) ? (loose ? [el('p', { dir: 'auto' }, ...inline((token as Tokens.Text).tokens ?? [token]))] : inline((token as Tokens.Text).tokens ?? [token])) : [block(token, depth + 1)]));
+      .flatMap((token): Drawn[] => (token.type === 'text' || (token.type === 'paragraph' && !loose) ? (loose ? [el('p', { dir: 'auto' }, ...inline((token as Tokens.Text).tokens ?? [token]))] : inline((token as Tokens.Text).tokens ?? [token])) : [block(token, depth + 1)]));
     if (item.task) parts.unshift(el('input', { type: 'checkbox', disabled: true, checked: item.checked, 'aria-label': item.text.split('\n')[0]!.replace(/^\[[ xX]\] +/, '') }));
     node.append(el('li', { class: item.task ? 'task' : null }, ...parts));
   }

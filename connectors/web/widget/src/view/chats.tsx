@@ -1,6 +1,7 @@
 // The list of past chats.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { path } from '../api';
 import type { Controller } from '../controller';
 import type { Chat } from '../frames';
 import { t } from '../strings';
@@ -28,26 +29,28 @@ export class Past {
   }
 
   async rename(chat: Chat, title: string): Promise<void> {
-    if (title.trim() && title !== chat.title) await this.#manage(() => this.controller.gateway.rename(chat.id, title.trim()));
+    if (title.trim() && title !== chat.title) await this.#manage(() => this.controller.gateway.request('PATCH', path(chat.id), { title: title.trim() }));
   }
 
   async remove(chat: Chat): Promise<void> {
-    await this.#manage(() => this.controller.gateway.remove(chat.id), chat);
+    await this.#manage(() => this.controller.gateway.request('DELETE', path(chat.id)), chat);
     if (chat.id === this.controller.conversation.id) this.controller.show(null);
   }
 
   async restore(chat: Chat): Promise<void> {
-    await this.#manage(() => this.controller.gateway.undo(chat.id));
+    await this.#manage(() => this.controller.gateway.request('POST', `${path(chat.id)}/restore`, {}));
   }
 
-  async #manage(change: () => Promise<void>, undo: Chat | null = null): Promise<void> {
+  async #manage(change: () => Promise<unknown>, undo: Chat | null = null): Promise<void> {
     this.error = await change().then(() => '', (refusal: Error) => refusal.message);
     this.undo = this.error ? null : undo;
     await this.#load(this.query);
   }
 
   async #load(query: string): Promise<void> {
-    const list = await this.controller.gateway.chats(query, this.controller.signal).catch((error: Error) => error);
+    const { gateway, signal } = this.controller;
+    const search = query ? `?${new URLSearchParams({ q: query })}` : '';
+    const list = await gateway.json<{ conversations: Chat[] }>('GET', `api/conversations${search}`, undefined, signal).then(({ conversations }) => conversations, (error: Error) => error);
     if (this.query !== query) return;
     if (Array.isArray(list)) this.list = list;
     else this.error = list.message;

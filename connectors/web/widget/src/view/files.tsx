@@ -2,6 +2,7 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Controller } from '../controller';
+import { dataURL } from '../attachments';
 import { el } from '../dom';
 import type { StoredFile } from '../frames';
 import type { Call, SentFile } from '../state';
@@ -9,7 +10,7 @@ import { t } from '../strings';
 import { Drawing } from './parts';
 
 // Images come with the stream, or from the gateway; nothing is loaded from other sites.
-const picture = /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+\/=]+$/;
+const safe = /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+\/=]+$/;
 const extension = /\.[^.\s]{1,9}$/;
 const saving = 10_000; // ms that a browser can take to start
 
@@ -22,16 +23,19 @@ function useLoaded(controller: Controller, address: string): string | null | und
   useEffect(() => {
     if (inline) return undefined;
     const leaving = new AbortController();
-    controller.gateway.picture(address, leaving.signal).then(setLoaded, () => leaving.signal.aborted || setLoaded(null));
+    picture(controller, address, leaving.signal).then(setLoaded, () => leaving.signal.aborted || setLoaded(null));
     return () => leaving.abort();
   }, [address]);
   return inline ? address : loaded;
 }
 
+// picture returns the image at a message's URL, as a data: URL.
+const picture = async ({ gateway }: Controller, address: string, signal?: AbortSignal): Promise<string> => dataURL(await gateway.file(address, signal));
+
 function Picture({ controller, address, view }: { controller: Controller; address: string; view: View }) {
   const src = useLoaded(controller, address);
   const name = t('A picture');
-  return src && picture.test(src) ? <button type="button" class="zoom" aria-label={t('Enlarge')} onClick={() => view(src, name)}><img src={src} alt={name} /></button> : null;
+  return src && safe.test(src) ? <button type="button" class="zoom" aria-label={t('Enlarge')} onClick={() => view(src, name)}><img src={src} alt={name} /></button> : null;
 }
 
 // Shown has the files of one call.
@@ -111,7 +115,7 @@ function Thumbnail({ controller, file, name, view }: { controller: Controller; f
   const src = useLoaded(controller, file.preview ?? file.thumbnail!);
   const [broken, setBroken] = useState(false);
   if (broken || src === null) return <><Drawing name="clip" />{name}</>;
-  const enlarge = async () => view(file.preview ?? (file.url ? await controller.gateway.picture(file.url).catch(() => src!) : src!), name);
+  const enlarge = async () => view(file.preview ?? (file.url ? await picture(controller, file.url).catch(() => src!) : src!), name);
   return <button type="button" class="zoom" aria-label={t('Enlarge {name}', { name })} onClick={enlarge}><img alt={name} title={name} src={src} onError={() => setBroken(true)} /></button>;
 }
 

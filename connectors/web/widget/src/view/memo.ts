@@ -1,4 +1,5 @@
-import { Component, type ComponentType, type FunctionComponent, h } from 'preact';
+import { Component, type ComponentType, type FunctionComponent } from 'preact';
+import { jsx } from 'preact/jsx-runtime';
 
 // memo draws a component again only when one of its properties is another one.
 export function memo<P extends object>(draw: FunctionComponent<P>): ComponentType<P> {
@@ -8,7 +9,7 @@ export function memo<P extends object>(draw: FunctionComponent<P>): ComponentTyp
     }
 
     override render() {
-      return h(draw, this.props as P & object);
+      return jsx(draw, this.props as P & object);
     }
   };
 }

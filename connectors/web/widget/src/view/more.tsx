@@ -1,13 +1,16 @@
 // What most visits don't need: it is loaded when it is first used.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { path } from '../api';
 import type { Attached } from '../attachments';
 import type { Controller } from '../controller';
+import { rare } from '../icons';
 import { t } from '../strings';
 import { audible, chime, setAudible } from '../sound';
 import { saveAs } from './files';
 import { Button, Drawing } from './parts';
 
+export { declined } from '../account';
 export { Attachments } from '../attachments';
 export { default as styles } from '../more.css';
 export { notify } from '../sound';
@@ -17,13 +20,23 @@ export { Contact } from './contact';
 export { Sent, Shown } from './files';
 export { Told, Trail } from './steps';
 
+Object.assign(rare, {
+  file: 'M14 3H7a1 1 0 0 0-1 1v16a1 1 0 0 0 1 1h10a1 1 0 0 0 1-1V7zM14 3v4h4',
+  save: 'M12 5v10M7.5 11l4.5 4.5 4.5-4.5M5 20h14',
+  back: 'M19 12H5M12 5l-7 7 7 7',
+  trash: 'M4 7h16M9 7V4h6v3M6 7l1 13h10l1-13',
+  search: 'M11 4a7 7 0 1 1 0 14 7 7 0 0 1 0-14zM20 20l-4-4',
+  sound: 'M11 5L6.5 9H3v6h3.5L11 19zM15.5 9a4 4 0 0 1 0 6M18 6.5a8 8 0 0 1 0 11',
+  mute: 'M11 5L6.5 9H3v6h3.5L11 19zM16 9.5l5 5M21 9.5l-5 5',
+});
+
 // Menu has the commands that are seldom used.
 export function Menu({ controller, agent, close }: { controller: Controller; agent: string; close: () => void }) {
   const [sound, setSound] = useState(audible);
   const download = async () => {
     close();
     const { id } = controller.conversation;
-    if (id) await controller.gateway.transcript(id).then((blob) => saveAs(blob, `${agent}.md`), (error: Error) => controller.tell(error.message));
+    if (id) await controller.gateway.file(`${path(id)}/export`).then((blob) => saveAs(blob, `${agent}.md`), (error: Error) => controller.tell(error.message));
   };
   const noisy = () => {
     setAudible(!sound);
