@@ -1,7 +1,7 @@
 // Markdown in pieces, calls at random, and the table of cases that goldmark and the terminal share.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { JSDOM } from 'jsdom';
 import { Markdown } from '../src/markdown/markdown';
@@ -9,7 +9,7 @@ import { part } from '../src/markdown/split';
 import { math } from '../src/markdown/lex';
 
 const { document } = new JSDOM('').window;
-Object.assign(globalThis, { document, MATH: 'data:text/javascript,export default () => ({ draw: (tex) => tex })', HIGHLIGHT: 'data:text/javascript,export default () => ({ highlight: () => null })' });
+Object.assign(globalThis, { document, MATH: 'data:text/javascript,export default () => ({ draw: (tex) => tex })', HIGHLIGHT: 'data:text/javascript,export default () => ({ highlight: () => null })', CHARACTERS: 'data:text/javascript,export default () => ({ characters: new Map() })' });
 
 const texts = readFileSync('../testdata/markdown.md', 'utf8').split('\n=====\n');
 
@@ -91,4 +91,54 @@ test('text is parted for calls, but no paragraph and no code', () => {
   const text = 'one 🎉\n\ntwo\nthree\n\n~~~\na\n\nb\n~~~\n\nend';
   const got = [[0], [2], [8], [10], [12], [26], [36], [1000], [26, 2]].map((places) => part(text, places).join()).join(' ');
   assert.equal(got, '0 6 6 8 17 31 36 36 31,31');
+});
+
+// structure is the drawn text in the notation of the Go test that lists the differences to the server's reader; see docs/engineering/markdown.md.
+function structure(node: Node): string {
+  if (node.nodeType === 3) return node.nodeValue!.replaceAll('\n', '⏎');
+  const of = node as HTMLElement;
+  const within = (gap = '') => [...of.childNodes].map(structure).join(gap);
+  if (of.classList.contains('math')) return `math(${of.textContent})`;
+  if (of.matches('.code')) return `pre:${of.querySelector('code')!.dataset.language}(${of.querySelector('code')!.textContent!.replaceAll('\n', '⏎')})`;
+  if (of.matches('.table')) return `table(${[...of.querySelectorAll('tr')].map((row) => `row(${[...row.children].map((cell) => [...cell.childNodes].map(structure).join('')).join(' | ')})`).join(' ')})`;
+  const name = of.localName;
+  if (/^h\d$/.test(name)) return `h${/\d/.exec(of.className)![0]}(${within()})`;
+  if (name === 'p' && of.parentElement?.localName === 'li') return within();
+  if (name === 'ul' || name === 'ol') return `${name === 'ul' ? name : `ol:${of.getAttribute('start') ?? 1}`}(${within(' ')})`;
+  if (name === 'li') {
+    const parts: string[] = [];
+    let line = false;
+    for (const child of of.childNodes) { // a paragraph, or its words without one
+      const block = /^(ul|ol|p|div|blockquote|hr|h\d)$/.test((child as HTMLElement).localName ?? '');
+      if ((child as HTMLElement).localName === 'input') continue;
+      if (line && !block) parts.push(parts.pop()! + structure(child));
+      else parts.push(structure(child));
+      line = !block;
+    }
+    const box = of.querySelector(':scope > input');
+    return `${box ? (box.hasAttribute('checked') ? 'done' : 'open') : 'li'}(${parts.join(' ')})`;
+  }
+  switch (name) {
+    case 'br': return '⏎';
+    case 'hr': return 'hr';
+    case 'strong': return `b(${within()})`;
+    case 'em': return `i(${within()})`;
+    case 'del': return `s(${within()})`;
+    case 'blockquote': return `quote(${within(' ')})`;
+    case 'a': return `a[${of.getAttribute('href')}](${within()})`;
+    case 'span': return `a[](${within()})`;
+    case 'details': return `details(${within(' ')})`;
+    default: return `${name}(${within()})`;
+  }
+}
+
+test('the page reads the cases that goldmark and the terminal read (see docs/engineering/markdown.md)', () => {
+  const golden = '../testdata/markdown.page.golden';
+  const read = texts.map((text) => {
+    const root = document.createElement('div');
+    new Markdown(root).update(text, true);
+    return [...root.childNodes].map(structure).join(' ');
+  }).join('\n');
+  if (process.env.PARLEY_UPDATE) writeFileSync(golden, `${read}\n`);
+  assert.equal(`${read}\n`, readFileSync(golden, 'utf8'));
 });
