@@ -53,5 +53,9 @@ func TestVisitorLeavesAMessage(t *testing.T) {
 		if strings.Count(all, "eve_1@example.org") != 1 || strings.Count(all, "Please call me.") != 1 || !strings.Contains(all, "Please call me. I am the owner.") {
 			c.Errorf("the owner reads %q", all)
 		}
+		left := c.events.contacts()
+		if len(left) != 3 || left[0] != left[2] || left[0].ReplyTo != "eve_1@example.org" || left[0].Text != "Please call me. I am the owner." || left[0].Key == "" {
+			c.Errorf("observers got %+v, want the message three times with one key", left)
+		}
 	})
 }

@@ -50,6 +50,19 @@ func (e *eventLog) of() (names []string, ends []event.RunEnded) {
 	return names, ends
 }
 
+// contacts are the messages that visitors have left.
+func (e *eventLog) contacts() (all []event.ContactReceived) {
+	synctest.Wait()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, ev := range e.all {
+		if left, ok := ev.(event.ContactReceived); ok {
+			all = append(all, left)
+		}
+	}
+	return all
+}
+
 // wantEvents wants those of one question that source asked and that was answered.
 func (s *harness) wantEvents(source string) {
 	s.Helper()

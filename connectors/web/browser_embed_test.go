@@ -222,3 +222,41 @@ func playWrongTarget(t *testing.T, p *tab) {
 	p.complains(`nothing on this page matches data-target="[]"`)
 	p.is(`all('parley-chat').length`, "0")
 }
+
+// Each attribute that is changed on the page to try them loads the chat with it, and the line to copy has it too.
+func playTry(t *testing.T, p *tab) {
+	g := start(t, newBackend(), listen(t, "127.0.0.1:0"), nil)
+	p.do(chromedp.Navigate(g.url + "/try"))
+	p.wait(`all('.launcher').length === 1`)
+	line := func(attributes string) {
+		t.Helper()
+		p.wait(`document.querySelector('#line').innerText === '<script src="` + g.url + `/widget.js"` + attributes + `></script>'`)
+	}
+	choose := func(name, value string) {
+		t.Helper()
+		p.eval(`(() => { const field = document.querySelector('[name=` + name + `]'); if (field.type === 'checkbox') field.checked = true; else field.value = '` + value + `'; field.dispatchEvent(new Event('change', { bubbles: true })); return ''; })()`)
+		loaded := false
+		for until := time.Now().Add(patience); !loaded && time.Now().Before(until); time.Sleep(20 * time.Millisecond) { // a poll ends with the page
+			loaded, _ = chromedp.Run(p.ctx, chromedp.Evaluate[bool](`location.search.includes('`+name+`=') && document.readyState === 'complete' && all('parley-chat').length === 1`))
+		}
+		if !loaded {
+			t.Fatalf("%s=%s loads no chat", name, value)
+		}
+	}
+	line("")
+	p.is(`all('.launcher')[0].getAttribute('aria-label')`, "Chat with Parley")
+	choose("agent", "Bea")
+	p.wait(`all('.launcher')[0]?.getAttribute('aria-label') === 'Chat with Bea'`)
+	choose("position", "left")
+	p.is(`all('.launcher')[0].getBoundingClientRect().left`, "20")
+	choose("locale", "de")
+	choose("theme", "dark")
+	p.is(`getComputedStyle(all('parley-chat')[0]).colorScheme`, "dark")
+	choose("open", "open")
+	p.shows(".empty h2", "Hallo, ich bin Bea.")
+	p.is(`getComputedStyle(all('.chat')[0]).backgroundColor`, "rgb(23, 22, 21)")
+	line(` data-agent="Bea" data-theme="dark" data-position="left" data-locale="de" data-open`)
+	choose("target", "#target")
+	p.wait(`document.querySelector('#target > parley-chat') && all('.launcher').length === 0`)
+	p.shot("try")
+}

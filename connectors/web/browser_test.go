@@ -314,6 +314,7 @@ func TestBrowser(t *testing.T) {
 	t.Run("embedded while it is down", func(t *testing.T) { playDown(t, newTab(t, ctx)) })
 	t.Run("embedded twice", func(t *testing.T) { playTwoEmbeds(t, newTab(t, ctx)) })
 	t.Run("embedded in a missing element", func(t *testing.T) { playWrongTarget(t, newTab(t, ctx)) })
+	t.Run("attributes to try", func(t *testing.T) { playTry(t, newTab(t, ctx)) })
 	t.Run("example in HTML", func(t *testing.T) { playHTMLExample(t, newTab(t, ctx)) })
 	t.Run("example in React", func(t *testing.T) { playReactExample(t, newTab(t, ctx)) })
 	t.Run("example of an element", func(t *testing.T) { playElementExample(t, newTab(t, ctx)) })

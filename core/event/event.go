@@ -69,6 +69,13 @@ type (
 		Rating  string // up, down, or none if it was removed
 		Reason  string // can be empty
 	}
+	// ContactReceived is emitted when a visitor of the web chat has left a message for a person: again, with the same key, if the visitor's
+	// browser repeats the request.
+	ContactReceived struct {
+		Key     string
+		ReplyTo string // an address of any kind, as the visitor wrote it
+		Text    string
+	}
 	// ChannelCleared is emitted when a room's memories have been deleted, which happens in one step.
 	ChannelCleared struct {
 		Room           chat.RoomID
@@ -164,6 +171,7 @@ func (MessageSent) event() string          { return "MESSAGE_SENT" }
 func (MessageDeleted) event() string       { return "MESSAGE_DELETED" }
 func (ReactionReceived) event() string     { return "REACTION_RECEIVED" }
 func (FeedbackReceived) event() string     { return "FEEDBACK_RECEIVED" }
+func (ContactReceived) event() string      { return "CONTACT_RECEIVED" }
 func (ChannelCleared) event() string       { return "CHANNEL_CLEARED" }
 func (EntityJoined) event() string         { return "ENTITY_JOINED" }
 func (EntityLeft) event() string           { return "ENTITY_LEFT" }
