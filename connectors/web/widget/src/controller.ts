@@ -30,6 +30,7 @@ export class Controller {
   #life = new AbortController(); // aborted when another conversation is shown
   #tabs: BroadcastChannel | null;
   #attaching: Promise<void> | undefined;
+  #missed = false; // another tab has sent something, while answers were in progress here
   #taking = false; // a message waits for its files
   #listener: Listener = () => {};
   focus: () => void = () => {};
@@ -42,7 +43,9 @@ export class Controller {
     this.conversation = new Conversation(this.gateway, place);
     this.#tabs = 'BroadcastChannel' in window ? new BroadcastChannel(place) : null;
     this.#tabs?.addEventListener('message', ({ data }) => {
-      if (data.id === this.conversation.id && this.#turns.size === 0) this.#sync();
+      if (!this.conversation.is(data.id)) return;
+      if (this.#turns.size > 0) this.#missed = true;
+      else this.#sync();
     });
   }
 
@@ -256,6 +259,7 @@ export class Controller {
     for (const other of this.#turns) if (other.asker === turn) this.#do({ type: 'reveal', key: other.key });
     this.#do({ type: 'busy', busy: this.#turns.size });
     this.#tabs?.postMessage({ id: this.conversation.id });
+    if (this.#missed && this.#turns.size === 0) this.#sync();
   }
 
   #frame(turn: Turn, frame: Frame): void {
@@ -321,6 +325,7 @@ export class Controller {
 
   // sync shows what another tab has sent.
   async #sync(): Promise<void> {
+    this.#missed = false;
     const { signal } = this;
     const messages = await this.conversation.messages(signal, () => {}).catch(() => null);
     if (messages && !signal.aborted && this.#turns.size === 0) this.#recall(messages);

@@ -30,6 +30,12 @@ export class Conversation {
     return this.#id;
   }
 
+  // is reports whether an id is that of the conversation. A new one becomes the one that another tab has opened meanwhile.
+  is(id: string): boolean {
+    if (!this.#id && !this.#opening && stored(() => localStorage.getItem(this.place)) === id) this.#id = id;
+    return this.#id === id;
+  }
+
   // enter continues another conversation of the visitor; null makes the next message open a new one.
   enter(id: string | null): void {
     this.#id = id;
