@@ -37,12 +37,14 @@ release: ## build ./gateway as it is released: optimized for what it does under 
 snapshot: ## build all files of a release into dist/: archives, Debian packages, checksums, bills of materials, a Homebrew formula
 	@./tools/release/snapshot.sh
 
-nightly: install snapshot ## what takes too long for each change: all files of a release, ways to install them, soak and seeds
+nightly: install snapshot ## what takes too long for each change: all files of a release, ways to install them, the chat in Firefox, soak and seeds
 	@for program in dist/gateway_*/gateway*; do ./tools/size.sh $$program || exit 1; done
 	rm -rf bin/debian
 	command -v mmdebstrap >/dev/null || apt-get install -y -qq mmdebstrap
 	mmdebstrap --variant=apt --include=curl,man-db '' bin/debian # ways to install are tried on a Debian without anything else
 	PARLEY_DIST=dist PARLEY_ROOT=$(CURDIR)/bin/debian go test ./stories/install -count=1 -v
+	command -v firefox-esr >/dev/null || apt-get install -y -qq firefox-esr
+	PARLEY_FIREFOX=1 go test ./connectors/web -run 'TestFirefox$$' -count=1 -v
 	@$(MAKE) soak
 	@$(MAKE) seeds
 
