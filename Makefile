@@ -1,5 +1,5 @@
 # Every target can be run by hand; `make test` is what decides whether a change is good.
-.PHONY: help run test fmt vet lint unit release snapshot nightly pictures bench profile replicas recall soak seeds tools install
+.PHONY: help run test fmt vet lint unit release snapshot nightly pictures figures bench profile replicas recall soak seeds tools install
 
 # Git is asked here, as the linker is not told of it where the source is copied without its .git, such as into an image.
 COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null)
@@ -50,6 +50,9 @@ nightly: install snapshot ## what takes too long for each change: all files of a
 
 pictures: ## make the pictures of the chat in docs/images
 	PARLEY_PICTURES=$(CURDIR)/docs/images go test ./connectors/web -run 'TestPictures$$' -count=1
+
+figures: ## measure the chat with a slow processor and network, in bench/results
+	PARLEY_FIGURES=$(CURDIR)/bench/results/$(shell date -u +%F)-page.txt go test ./connectors/web -run 'TestFigures$$' -count=1 -v
 
 bench: ## run the benchmarks and keep what they print in bench/results
 	@./bench/run.sh

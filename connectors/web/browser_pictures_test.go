@@ -1,15 +1,22 @@
 package web_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/performance"
 	"github.com/chromedp/chromedp"
 
 	"parley/connectors/web"
@@ -98,4 +105,72 @@ func TestPictures(t *testing.T) {
 	take("approval", 390, 780, "")
 	p.do(chromedp.EmulateViewport(640, 400)) // 200 % zoom of 1280 pixels
 	take("zoom", 640, 400, "")
+}
+
+// TestFigures measures the chat where computers and networks are slow, and writes the figures to the file PARLEY_FIGURES.
+func TestFigures(t *testing.T) {
+	name := os.Getenv("PARLEY_FIGURES")
+	if name == "" {
+		t.Skip("SKIPPED: make figures measures them")
+	}
+	p := newTab(t, browser(t))
+	l := listen(t, "127.0.0.1:0")
+	shop := site(t, l, `data-open`)
+	g := start(t, newBackend(), l, func(o *web.Options) { o.Origins = []string{shop} })
+	var out strings.Builder
+	fmt.Fprintf(&out, "date: %s\ngo: %s %s/%s, %d cores\n\n", time.Now().UTC().Format("2006-01-02T15:04Z"), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+	if _, err := chromedp.Call(p.ctx, emulation.SetCPUThrottlingRate, emulation.SetCPUThrottlingRateParams{Rate: 4}); err != nil {
+		t.Fatal(err)
+	}
+	slow := []*network.Conditions{{Latency: 400, DownloadThroughput: 400_000 / 8, UploadThroughput: 400_000 / 8}}
+	if _, err := chromedp.Call(p.ctx, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: slow}); err != nil {
+		t.Fatal(err)
+	}
+	p.media("light")
+	p.open(shop)
+	fmt.Fprintf(&out, "open and usable, 4 x CPU, slow 3G (400 kbit/s, 400 ms): %s ms after the navigation\n", p.eval(`Math.round(performance.now())`))
+	fast := []*network.Conditions{{DownloadThroughput: -1, UploadThroughput: -1}}
+	if _, err := chromedp.Call(p.ctx, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: fast}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := chromedp.Call(p.ctx, performance.Enable, performance.EnableParams{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, rate := range []float64{1, 4} {
+		if _, err := chromedp.Call(p.ctx, emulation.SetCPUThrottlingRate, emulation.SetCPUThrottlingRateParams{Rate: rate}); err != nil {
+			t.Fatal(err)
+		}
+		p.send("write much")
+		r := g.next(t)
+		p.eval(`(window.frames_ = 0, window.counts = true, (function count() { frames_++; if (counts) requestAnimationFrame(count); })(), '')`)
+		before := metrics(t, p)
+		for n := 0; n < 100_000; n += 100 {
+			r.say(strings.Repeat("some words of it ", 5) + "and **bold**.\n\n")
+			time.Sleep(5 * time.Millisecond)
+		}
+		r.finish(completed, "")
+		p.wait(`all('.live').length === 0`)
+		after := metrics(t, p)
+		frames, _ := strconv.ParseFloat(p.eval(`(counts = false, frames_)`), 64)
+		fmt.Fprintf(&out, "while 100,000 characters stream, %.0f x CPU: %.1f ms of scripting and %.1f ms of layout in a frame, of %.0f frames\n", rate,
+			1000*(after["ScriptDuration"]-before["ScriptDuration"])/frames, 1000*(after["LayoutDuration"]-before["LayoutDuration"])/frames, frames)
+	}
+	t.Log(out.String())
+	if err := os.WriteFile(name, []byte(out.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// metrics are the browser's own of a page.
+func metrics(t *testing.T, p *tab) map[string]float64 {
+	t.Helper()
+	now, err := chromedp.Call(p.ctx, performance.GetMetrics, cdp.Empty{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]float64{}
+	for _, m := range now.Metrics {
+		all[m.Name] = m.Value
+	}
+	return all
 }
