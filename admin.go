@@ -189,6 +189,11 @@ func (o operators) Write(ctx context.Context, request string, m access.PageMessa
 	return o.gateway.runtime.Handovers().Write(ctx, request, m)
 }
 
+// Draft implements [admin.Gateway].
+func (o operators) Draft(ctx context.Context, request string, by chat.EntityID) (string, error) {
+	return o.gateway.runtime.Handovers().DraftFor(ctx, request, by)
+}
+
 // Blocked implements [admin.Gateway].
 func (o operators) Blocked(ctx context.Context) (map[chat.EntityID]bool, error) {
 	stored, err := o.gateway.runtime.Blocks(ctx)

@@ -15,6 +15,7 @@ import (
 	"parley/core/intake"
 	"parley/core/llm"
 	"parley/core/prompt"
+	"parley/core/quota"
 	"parley/core/relay"
 	"parley/core/schedule"
 	"parley/core/turn"
@@ -166,6 +167,11 @@ func newTurns(b *base, in *inbox) (*turn.Turns, error) {
 	}
 	asker := &turn.Asker{Composer: composer, Model: b.Models.SmallOrLarge()}
 	recaller := &turn.Recaller{Store: store, Agent: b.Agent, Access: b.Access, Pairing: in.pairing, Models: models, Asker: asker}
+	in.handovers.Draft = func(ctx context.Context, room chat.RoomID, payer chat.EntityID) (string, error) {
+		ctx = quota.WithSpender(ctx, &chat.Run{Room: room, Address: chat.Address{BilledTo: payer}})
+		defer quota.WaitSettled(ctx)
+		return recaller.Draft(ctx, room)
+	}
 	return &turn.Turns{
 		Display:  &turn.Display{Open: b.Open, Signals: b.signals, Live: b.live, Hub: b.hub, Replicas: b.Bus != nil, Limit: b.Turns.Limit, Trace: b.Trace},
 		Journals: &turn.Journals{Store: store, Meter: b.Meter, Lease: b.lease, Claims: b.claims, Jitter: b.Jitter, Log: log},

@@ -407,6 +407,66 @@ func TestPersonTakesOverOnTheOperatorsPage(t *testing.T) {
 	})
 }
 
+// A person asks the agent for drafts, in the chat and on the operator's page. Only the person reads them; what they send goes to the user under their
+// name, once, and a draft that is discarded is in no later prompt.
+func TestPersonAsksForDrafts(t *testing.T) {
+	withDesk(t, func(c *chatHarness, restart func()) {
+		w := c.Platform.(buttonPlatform)
+		id := c.newConversation()
+		c.readAll(c.send(id, "1", "/person about tea"))
+		c.waitShown(c.ada, "about tea")
+		c.Say(connectortest.Ada, c.ada, "/person suggest")
+		c.waitShown(c.ada, "You're talking to the assistant.")
+		w.Press(connectortest.Ada, c.ada, 0)
+		c.waitShown(c.ada, "You're talking to A visitor")
+		c.readAll(c.send(id, "2", "Is the tea organic?"))
+		for i, draft := range []string{"No idea.", "Yes, all of it."} {
+			c.model.Queue(modelfake.Script{modelfake.Text(draft)})
+			c.Say(connectortest.Ada, c.ada, "/person suggest")
+			c.waitShown(c.ada, draft)
+			if request := c.model.Requests(); !strings.Contains(string(request[len(request)-1].Raw), "Is the tea organic?") {
+				c.Errorf("the draft is made of %s", request[len(request)-1].Raw)
+			}
+			restart()
+			w.Press(connectortest.Ada, c.ada, 1-i)
+			c.Pass(10 * time.Second)
+		}
+		page := func() (all string) {
+			lines, err := c.browser.Reload(c.Context(), id)
+			c.Must(err)
+			for _, l := range lines {
+				all += l.Text + "\n"
+			}
+			return all
+		}
+		if got := page(); strings.Contains(got, "No idea") || strings.Count(got, "Ada**: Yes, all of it.") != 1 {
+			c.Errorf("the visitor reads %s", got)
+		}
+		o := c.logIn(connectortest.Ada)
+		request := o.id(o.get("/requests"))
+		talk := "/talk?id=" + url.QueryEscape(request)
+		o.post(talk, "do", "hand back", "id", request)
+		c.readAll(c.send(id, "3", "/person again"))
+		c.Pass(10 * time.Second)
+		request = o.id(o.get("/requests"))
+		talk = "/talk?id=" + url.QueryEscape(request)
+		o.post(talk, "do", "take over", "id", request)
+		c.model.Queue(modelfake.Script{modelfake.Text("A third draft")})
+		if got := o.post(talk, "do", "suggest", "id", request); !strings.Contains(got, "A third draft</textarea>") {
+			c.Errorf("the page is %s", got)
+		}
+		if got := page(); strings.Contains(got, "third draft") {
+			c.Errorf("the visitor reads %s", got)
+		}
+		o.post(talk, "do", "hand back", "id", request)
+		c.readAll(c.send(id, "4", "Thanks!"))
+		requests := c.model.Requests()
+		if got := string(requests[len(requests)-1].Raw); !strings.Contains(got, "Yes, all of it.") || strings.Contains(got, "No idea") || strings.Contains(got, "third draft") {
+			c.Errorf("the agent reads %s", got)
+		}
+	})
+}
+
 // The platform of the user is away for an hour: the messages of the person arrive afterwards, each once and in their order.
 func TestPersonOutlivesAnOutage(t *testing.T) {
 	onTelegram(t, func(c *chatHarness, w *telegramworld.Platform) {

@@ -63,6 +63,8 @@ type Handovers struct {
 	Copy func(ctx context.Context, from, to chat.Memory) []chat.Attachment
 	// Save stores the files of a message from the operator's page.
 	Save func(ctx context.Context, of chat.Memory, files []llm.File) ([]chat.Attachment, error)
+	// Draft asks the agent for an answer to the last messages of a room, which it does not store, at the expense of an account.
+	Draft func(ctx context.Context, room chat.RoomID, payer chat.EntityID) (string, error)
 	// Page reports whether a user of the operator's page is logged in; nil: there is no page.
 	Page func(ctx context.Context) (bool, error)
 	// Stop ends the answers in progress in a room.
@@ -203,6 +205,9 @@ func (hs *Handovers) Chosen(ctx context.Context, q chat.Question) (string, error
 			return lang.Say(ctx, "choice.closed"), err
 		}
 		return hs.back(ctx, q.Room, asked, h)
+	}
+	if room, draft, is := strings.Cut(payload, " "); is {
+		return "", hs.useDraft(ctx, chat.RoomID(room), q, draft)
 	}
 	if staff, err := hs.IsStaff(ctx, q.By, chat.Address{}); err != nil || !staff {
 		return lang.Say(ctx, "choice.not_yours"), err

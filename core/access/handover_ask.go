@@ -13,6 +13,33 @@ import (
 	"parley/internal/lang"
 )
 
+// Suggest executes "/person suggest" of a person who talks to a user: it returns a draft of the agent, with the question what to do with it. The
+// question is nil if there is no such talk: then the reply is that of Command. It fails with the error of the model or the store.
+func (hs *Handovers) Suggest(ctx context.Context, m chat.Memory) (draft string, ask *chat.Question, err error) {
+	asked, h, err := hs.find(ctx, m.Room)
+	if err != nil || asked == "" || h.Person != m.Author || m.Room == asked {
+		return lang.Say(ctx, "person.nothing"), nil, err
+	}
+	if draft, err = hs.Draft(ctx, asked, m.Author); err != nil || draft == "" {
+		return lang.Say(ctx, "hold.unsent"), nil, err
+	}
+	ask = hs.button(lang.Say(ctx, "hold.send"), m.Author, asked, h)
+	ask.Options = append(ask.Options, lang.Say(ctx, "hold.discard"))
+	ask.Payload += " " + draft
+	return draft, ask, nil
+}
+
+// useDraft sends a draft to the user of a room under the name of the person, if that was chosen and the person still talks to them. It fails with the
+// error of the store.
+func (hs *Handovers) useDraft(ctx context.Context, room chat.RoomID, q chat.Question, draft string) error {
+	_, h, err := hs.find(ctx, room)
+	if id, _, _ := strings.Cut(q.Payload, " "); err != nil || q.Choice != 0 || h.ID != id || h.Person != q.By {
+		return err
+	}
+	n := chat.Notice{To: chat.Address{Room: room}, Key: h.key("draft/" + q.ID), Text: under(h.As, chat.Memory{Text: draft})}
+	return hs.reply(ctx, room, h, hs.Tell(ctx, n))
+}
+
 // Command executes /person: it asks for a person, or ends that with the word "back". It returns the reply. It fails with the error of the store.
 func (hs *Handovers) Command(ctx context.Context, m chat.Memory, argument string) (string, error) {
 	asked, h, err := hs.find(ctx, m.Room)

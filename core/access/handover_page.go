@@ -85,6 +85,19 @@ func (hs *Handovers) Write(ctx context.Context, id string, m PageMessage) error 
 	return hs.reply(ctx, room, h, hs.Tell(ctx, n))
 }
 
+// DraftFor returns a draft of the agent for the user of the request id, to whom by talks on the operator's page. It fails like Write, and with the
+// error of the model.
+func (hs *Handovers) DraftFor(ctx context.Context, id string, by chat.EntityID) (string, error) {
+	room, h, err := hs.byID(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	if by = cmp.Or(by, hs.Policy.Operator); h.Person != by {
+		return "", chat.ErrNotFound
+	}
+	return hs.Draft(ctx, room, by)
+}
+
 // Line splits a message of the agent that passes on words of the person as into their name and the words. The name is empty for other messages.
 func (h Handover) Line(m string) (as, said string) {
 	prefix := "**" + text.Unmarked(h.As) + "**: "

@@ -113,6 +113,35 @@ func (rc *Recaller) rights(ctx context.Context, run *chat.Run, author chat.Entit
 	return chat.Unless(err, chat.ErrNotFound)
 }
 
+// Draft returns an answer to the last messages of a room, which is neither shown nor stored, without tools. It fails with the error of the model or the
+// store.
+func (rc *Recaller) Draft(ctx context.Context, room chat.RoomID) (string, error) {
+	s := action.TurnContext{Agent: rc.Agent, Private: true}
+	var err error
+	if s.Room, err = rc.Store.Room(ctx, room); err != nil {
+		return "", err
+	}
+	if s.Settings, err = rc.Models.Settings(ctx, room); err != nil {
+		return "", err
+	}
+	applyOverride(rc.Access.OverrideFor(s.Room), &s)
+	if s.Recent, err = rc.Store.Recent(ctx, room, chat.Said, 0, prompt.Window); err != nil {
+		return "", err
+	}
+	for i := len(s.Recent) - 1; i >= 0 && s.Recent[i].Author != rc.Agent.Entity(); i-- {
+		s.Message, s.Answered = s.Recent[i], append(s.Answered, s.Recent[i].ID)
+	}
+	req, err := rc.Asker.Composer.Turn(s).Request(ctx)
+	if err != nil {
+		return "", err
+	}
+	m, _ := rc.Models.Model(s.Settings, s.Room, s.Message.Author)
+	if m.Agent { // it only answers users
+		m.Model = rc.Asker.Model
+	}
+	return generate.Short(ctx, m.Model, req)
+}
+
 // applyOverride applies the settings of the turn's room.
 func applyOverride(o access.Override, s *action.TurnContext) {
 	if o.System != "" {

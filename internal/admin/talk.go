@@ -112,6 +112,16 @@ func doTalk(a *Admin, v *visit) (string, error) {
 		return "You talk to them now.", err
 	case "hand back":
 		return a.Gateway.HandBack(v.Context(), id)
+	case "suggest":
+		draft, err := a.Gateway.Draft(v.Context(), id, personOf(a, v).ID)
+		if err == nil && draft != "" {
+			v.PostForm.Set("text", draft)
+			return "", userError("This is a draft of the agent: edit it, and send it or delete it.")
+		} else if err == nil || !errors.Is(err, chat.ErrNotFound) {
+			a.Log.Warn("the agent made no draft for a person", "err", err)
+			err = userError("The agent has no draft right now.")
+		}
+		return "", err
 	case "write", "note":
 		m := access.PageMessage{Key: key, By: personOf(a, v).ID, Text: strings.TrimSpace(v.PostForm.Get("text")), Note: do == "note"}
 		var err error

@@ -125,10 +125,11 @@ func (a *Admin) doForm(rw http.ResponseWriter, v *visit) {
 		return
 	}
 	do, problem, said := v.PostForm.Get("do"), userError(""), ""
-	var err error
-	if do != "write" && do != "note" { // the conversation has these
-		err = a.record(v.Request, v.session.Who, do, v.PostForm.Get("id"))
+	record := func(what string) error { return a.record(v.Request, v.session.Who, what, v.PostForm.Get("id")) }
+	if slices.Contains([]string{"write", "note", "suggest"}, do) { // the conversation has the result
+		record = func(string) error { return nil }
 	}
+	err := record(do)
 	if err == nil {
 		said, err = v.page.do(a, v)
 	}
@@ -137,7 +138,7 @@ func (a *Admin) doForm(rw http.ResponseWriter, v *visit) {
 	}
 	switch {
 	case errors.As(err, &problem):
-		if err := a.record(v.Request, v.session.Who, do+" failed", v.PostForm.Get("id")); err != nil {
+		if err := record(do + " failed"); err != nil {
 			a.Log.Error("a failed change is not in the audit log", "err", err)
 		}
 		a.renderPage(rw, v, http.StatusUnprocessableEntity, v.page.show(a, v), problem.Error())
