@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
+
+	"parley/internal/quiethours"
 )
 
 // People lists accounts, and roles of a Discord server.
@@ -18,10 +21,18 @@ type People struct {
 	Allowed []Member `yaml:"allowed"`
 	// They are never answered, and nothing of them is stored. Owners and staff can also block with /block.
 	Blocked []Member `yaml:"blocked"`
+	// When owners and staff take over conversations, in the time zone of timezone, such as ["Mon-Fri 09:00-17:00", "Sat 10:00-14:00"].
+	// At other times /person offers a form that leaves a message. Empty = always.
+	Hours []string `yaml:"hours"`
 }
 
 // checkPeople requires that no owner is blocked, and no member of the staff.
 func (d checker) checkPeople(p People) {
+	for i, h := range p.Hours {
+		if _, err := quiethours.Within(h, time.Now()); err != nil {
+			d.reject(fmt.Sprintf("people.hours[%d]", i), "are not hours of days of the week", `write them such as "Mon-Fri 09:00-17:00"`)
+		}
+	}
 	for i, m := range p.Blocked {
 		path := fmt.Sprintf("people.blocked[%d]", i)
 		if slices.Contains(p.Owners, Account(m)) {

@@ -119,7 +119,7 @@ func newInbox(b *base) *inbox {
 	choices := &intake.Choices{Store: store, Questions: questions, Pairing: pairing, Admission: admission, Messages: messages, Live: b.live, Schema: b.Schema, Log: log}
 	handovers := &access.Handovers{
 		Pairing: pairing, Store: store, Agent: agent.Entity(), Stop: stops.Stop, Amend: changes.Amend, Close: questions.RetireNotice, Withdraw: questions.WithdrawNotice, Log: log,
-		Page: b.OperatorsPage,
+		Page: b.OperatorsPage, Zone: b.Zone,
 		Save: func(ctx context.Context, of chat.Memory, files []llm.File) ([]chat.Attachment, error) {
 			return attachment.Save(ctx, store, of, llm.Showable(files))
 		},

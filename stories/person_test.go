@@ -467,6 +467,72 @@ func TestPersonAsksForDrafts(t *testing.T) {
 	})
 }
 
+// Outside of the opening hours, a request says when people are there and offers a form. Its message reaches the owner once, with the address; an
+// empty chat of the owner gets no card. Within them, the same form comes if no one has taken over after ten minutes.
+func TestPersonOutsideOfTheOpeningHours(t *testing.T) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		bob := c.Direct(connectortest.Bob)
+		c.shutdown()
+		c.cfg.People.Owners = []config.Account{config.Account(c.Account(connectortest.Ada))}
+		c.cfg.People.Allowed = append(c.cfg.People.Allowed, config.Member(c.Account(connectortest.Bob)))
+		c.cfg.People.Hours, c.cfg.Timezone = []string{"Wed 12:00-12:01"}, "UTC"
+		c.start()
+		c.Pass(10 * time.Second)
+		c.Say(connectortest.Ada, c.ada, "Hello")
+		c.Pass(10 * time.Second)
+		page := c.newConversation()
+		fill := func(say func(string), shown func() string, asks string) {
+			c.Helper()
+			if got := shown(); !strings.Contains(got, asks) || !strings.Contains(got, "An address for the reply") {
+				c.Errorf("a request is answered with %s", got)
+			}
+			say("bob@example.org")
+			if got := shown(); !strings.Contains(got, "Your message") {
+				c.Errorf("after the address comes %s", got)
+			}
+			c.WaitIdle()
+			c.crash()
+			c.start()
+			c.Pass(10 * time.Second)
+			say("My tea is cold")
+			if got := shown(); strings.Count(got, "passed your message on") != 1 {
+				c.Errorf("after the message comes %s", got)
+			}
+			c.Pass(10 * time.Second)
+			all := c.since(c.ada, 0)
+			if got := all[len(all)-1]; !strings.Contains(got, "bob@example.org") || !strings.Contains(got, "My tea is cold") || !strings.Contains(got, "has left a message") {
+				c.Errorf("the owner reads %s", got)
+			}
+		}
+		inChat := func(text string) { c.Say(connectortest.Bob, bob, text); c.Pass(10 * time.Second) }
+		chatShown := func() string { return strings.Join(c.since(bob, 0), "\n") }
+		inChat("/person")
+		fill(inChat, chatShown, "People are here Wed 12:00-12:01 (UTC).")
+		if got := strings.Join(c.since(c.ada, 0), "\n"); strings.Contains(got, "🙋") {
+			c.Errorf("the owner has a card: %s", got)
+		}
+		c.shutdown()
+		c.cfg.People.Hours = []string{"Mon-Sun 00:00-23:59", "Mon-Sun 23:59-00:00"}
+		c.start()
+		n := 0
+		onPage := func(text string) {
+			n++
+			c.readAll(c.send(page, fmt.Sprint(n), text))
+			c.Pass(10 * time.Second)
+		}
+		onPage("/person")
+		c.Pass(12 * time.Minute)
+		fill(onPage, func() (all string) {
+			lines, err := c.browser.Reload(c.Context(), page)
+			c.Must(err)
+			for _, l := range lines {
+				all += l.Text + "\n"
+			}
+			return all
+		}, "No one has come yet")
+	})
+}
+
 // The platform of the user is away for an hour: the messages of the person arrive afterwards, each once and in their order.
 func TestPersonOutlivesAnOutage(t *testing.T) {
 	onTelegram(t, func(c *chatHarness, w *telegramworld.Platform) {

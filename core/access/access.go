@@ -42,6 +42,8 @@ type Policy struct {
 	// comes last.
 	Overrides []Override
 	Switch    SwitchPolicy
+	// Hours are the times when owners and staff take over conversations, in the form of [quiethours.Within]; empty: always.
+	Hours []string
 }
 
 // IsAlways reports whether m is answered even if it is not addressed to the agent.

@@ -63,6 +63,7 @@ type Handovers struct {
 	Copy func(ctx context.Context, from, to chat.Memory) []chat.Attachment
 	// Save stores the files of a message from the operator's page.
 	Save func(ctx context.Context, of chat.Memory, files []llm.File) ([]chat.Attachment, error)
+	Zone *time.Location // of Policy.Hours; nil is UTC
 	// Draft asks the agent for an answer to the last messages of a room, which it does not store, at the expense of an account.
 	Draft func(ctx context.Context, room chat.RoomID, payer chat.EntityID) (string, error)
 	// Page reports whether a user of the operator's page is logged in; nil: there is no page.
@@ -197,6 +198,9 @@ func (*Handovers) Name() string { return HandoverHandler }
 
 // Chosen implements [action.ChoiceHandler]: the user takes a conversation over, or hands it back. It fails with the error of the store.
 func (hs *Handovers) Chosen(ctx context.Context, q chat.Question) (string, error) {
+	if len(q.Fields) > 0 {
+		return hs.leave(ctx, q)
+	}
 	id, payload, _ := strings.Cut(q.Payload, " ")
 	room := chat.RoomID(payload)
 	if lang.Is("person.back", q.Options[q.Choice]) {

@@ -71,6 +71,9 @@ func (hs *Handovers) Ask(ctx context.Context, m chat.Memory, why string) (string
 		return "", err
 	case !room.Kind.Private():
 		return lang.Say(ctx, "person.direct"), nil
+	case !hs.there() && len(staff) > 0:
+		said := lang.Say(ctx, "person.closed", "hours", strings.Join(hs.Policy.Hours, ", "), "zone", time.Now().In(hs.zone()).Format("MST"))
+		return said, hs.offerForm(ctx, m.Author, m.Room, "leave/"+string(m.ID))
 	case len(staff) == 0 && !onPage:
 		return lang.Say(ctx, "person.none"), nil
 	}

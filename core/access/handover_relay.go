@@ -207,6 +207,9 @@ func (hs *Handovers) check(ctx context.Context, room chat.RoomID, h Handover) er
 	var err error
 	if h.Person == "" {
 		err = hs.tellUser(ctx, room, h, what, "person.untaken")
+		if staff, failed := hs.staffRooms(ctx, h.Asker); err == nil && failed == nil && len(staff) > 0 {
+			err = chat.Unless(hs.offerForm(hs.Speak(ctx, h.Asker), h.Asker, room, h.key("leave")), chat.ErrNotFound)
+		}
 	} else if err = hs.tell(ctx, h.Person, h.Desk, h.key(what), "person.remind", "user", text.Unmarked(h.Name)); err == nil {
 		err = hs.tellUser(ctx, room, h, what, "person.late", "person", text.Unmarked(h.As))
 	}

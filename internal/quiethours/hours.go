@@ -1,8 +1,10 @@
-// Package quiethours computes the hours without messages on the agent's own initiative.
+// Package quiethours computes the hours without messages on the agent's own initiative, and those when people are there.
 package quiethours
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -58,4 +60,24 @@ func (h Hours) Until(t time.Time) time.Time {
 		return t
 	}
 	return end
+}
+
+// days are the names of the days, from Sunday as in [time.Weekday].
+var days = [...]string{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"}
+
+// Within reports whether t, in its own time zone, is in hours such as "Mon-Fri 09:00-17:00" or "Sat 10:00-14:00". Hours that include midnight
+// belong to the day when they begin. It fails for other forms.
+func Within(text string, t time.Time) (bool, error) {
+	of, hours, _ := strings.Cut(strings.TrimSpace(text), " ")
+	from, to, _ := strings.Cut(of, "-")
+	first, last := slices.Index(days[:], from), slices.Index(days[:], cmp.Or(to, from))
+	h, err := Parse(hours, t.Location())
+	if err != nil || first < 0 || last < 0 || h.from == h.to {
+		return false, fmt.Errorf("%q are not hours such as Mon-Fri 09:00-17:00", text)
+	}
+	day := int(t.Weekday())
+	if h.from > h.to && clock(60*t.Hour()+t.Minute()) < h.to {
+		day += 6
+	}
+	return (day+7-first)%7 <= (last+7-first)%7 && h.Until(t).After(t), nil
 }

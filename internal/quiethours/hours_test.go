@@ -41,3 +41,34 @@ func TestParse(t *testing.T) {
 		}
 	}
 }
+
+func TestWithin(t *testing.T) {
+	for _, c := range []struct {
+		hours, at string
+		want      bool
+	}{
+		{"Mon-Fri 09:00-17:00", "2026-11-23 09:00", true}, // a Monday
+		{"Mon-Fri 09:00-17:00", "2026-11-23 08:59", false},
+		{"Mon-Fri 09:00-17:00", "2026-11-27 16:59", true},
+		{"Mon-Fri 09:00-17:00", "2026-11-27 17:00", false},
+		{"Mon-Fri 09:00-17:00", "2026-11-28 12:00", false},
+		{"Sat 10:00-14:00", "2026-11-28 12:00", true},
+		{"Sat 10:00-14:00", "2026-11-29 12:00", false},
+		{"Sat-Mon 10:00-14:00", "2026-11-29 12:00", true},
+		{"Sat-Mon 10:00-14:00", "2026-11-24 12:00", false},
+		{"Fri 22:00-02:00", "2026-11-28 01:59", true},
+		{"Fri 22:00-02:00", "2026-11-27 01:59", false},
+		{"Sat 22:00-02:00", "2026-11-29 01:00", true},
+	} {
+		at, err := time.Parse("2006-01-02 15:04", c.at)
+		require.NoError(t, err)
+		if got, err := Within(c.hours, at); got != c.want || err != nil {
+			t.Errorf("%s in %q: %v, %v", c.at, c.hours, got, err)
+		}
+	}
+	for _, wrong := range []string{"", "Mon", "09:00-17:00", "Mo-Fr 09:00-17:00", "Mon-Fri 09:00-09:00", "Mon-Fri 9-17", "Mon- 9-17"} {
+		if _, err := Within(wrong, time.Now()); err == nil {
+			t.Errorf("%q are hours", wrong)
+		}
+	}
+}

@@ -18,7 +18,7 @@ func Access(cfg config.Config) access.Policy {
 		Open: map[string]bool{web.Name: true}, Owners: set(cfg.People.Owners, Entity), Operator: web.Owner,
 		Staff: members(cfg.People.Staff), Allowed: members(cfg.People.Allowed), Blocked: members(cfg.People.Blocked), Guests: places(c.Allow),
 		Direct: access.DirectAccess(c.Direct), Group: access.GroupAccess(c.Group), Listen: places(c.Rooms),
-		Always: places(c.Always.Rooms), Sources: set(c.Always.Sources, asWritten), Bots: access.BotAccess(c.Bots),
+		Always: places(c.Always.Rooms), Sources: set(c.Always.Sources, asWritten), Bots: access.BotAccess(c.Bots), Hours: cfg.People.Hours,
 	}
 	direct, page := cfg.SwitchDirect()
 	a.Switch = access.SwitchPolicy{Direct: direct, Connectors: map[string]bool{web.Name: page}}

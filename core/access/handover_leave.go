@@ -1,0 +1,65 @@
+package access
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"parley/core/answer"
+	"parley/core/chat"
+	"parley/core/text"
+	"parley/internal/lang"
+	"parley/internal/quiethours"
+)
+
+const mostLeft = 2000 // characters of the message
+
+func (hs *Handovers) zone() *time.Location { return cmp.Or(hs.Zone, time.UTC) }
+
+// there reports whether owners and staff take over conversations at this time.
+func (hs *Handovers) there() bool {
+	return len(hs.Policy.Hours) == 0 || slices.ContainsFunc(hs.Policy.Hours, func(text string) bool {
+		in, err := quiethours.Within(text, time.Now().In(hs.zone()))
+		return in && err == nil // the configuration was validated
+	})
+}
+
+// offerForm offers who a form that leaves a message for the staff, once for each key. It fails with the error of the store.
+func (hs *Handovers) offerForm(ctx context.Context, who chat.EntityID, room chat.RoomID, key string) error {
+	most := float64(mostLeft)
+	return hs.askForm(ctx, who, room, key, lang.Say(ctx, "person.leave"), "", []answer.Field{
+		{Name: "address", Title: lang.Say(ctx, "person.address"), Kind: answer.TextField}, {Name: "text", Title: lang.Say(ctx, "person.message"), Kind: answer.TextField, Max: &most},
+	})
+}
+
+// askForm asks for the next field of a form, or for all where the platform has forms.
+func (hs *Handovers) askForm(ctx context.Context, who chat.EntityID, room chat.RoomID, key, lead, problem string, fields []answer.Field) error {
+	q, asks := chat.FormQuestion(lang.Of(ctx), fields, problem)
+	q.For, q.Expires, q.Handler = []chat.EntityID{who}, time.Now().Add(cardTime), HandoverHandler
+	return hs.Tell(ctx, chat.Notice{To: chat.Address{Room: room}, Key: key, Text: chat.JoinParagraphs(lead, asks), Ask: &q})
+}
+
+// leave processes an answer to the form: it asks for the next field, or passes the message on to the staff, and returns the reply. It fails with the
+// error of the store.
+func (hs *Handovers) leave(ctx context.Context, q chat.Question) (string, error) {
+	fields, declined, problem := q.Form(lang.Of(ctx))
+	switch {
+	case declined:
+		return "", nil
+	case answer.NextField(fields) >= 0:
+		return "", hs.askForm(ctx, q.By, q.Room, "leave/"+q.ID, "", problem, fields)
+	}
+	room, err := hs.Store.Room(ctx, q.Room)
+	if err != nil {
+		return "", chat.Unless(err, chat.ErrNotFound)
+	}
+	staff, err := hs.staffRooms(ctx, q.By)
+	for id, desk := range staff {
+		if err == nil {
+			err = hs.tell(ctx, id, desk, "left/"+q.ID, "person.left_message", "user", text.Unmarked(cmp.Or(text.Label(q.Name), lang.Say(ctx, "person.visitor"))), "platform", room.Connector,
+				"address", text.Unmarked(fields[0].Value), "text", text.Forwarded("", fields[1].Value))
+		}
+	}
+	return lang.Say(ctx, "person.passed_on"), err
+}
