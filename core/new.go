@@ -195,7 +195,7 @@ func newTurns(b *base, in *inbox) (*turn.Turns, error) {
 			ImageGenerator: b.Models.ImageGenerator, Speaker: b.Models.Speaker, Log: log,
 		},
 		Endings: &turn.Endings{
-			Store: store, Agent: b.Agent, Bots: b.Access.Bots, Pairing: in.pairing, Approvals: approvals, Log: log,
+			Store: store, Agent: b.Agent, Bots: b.Access.Bots, Pairing: in.pairing, Handovers: in.handovers, Approvals: approvals, Log: log,
 			After: &turn.Evaluators{
 				Store: store, Agent: b.Agent, Plugins: b.Plugins, Asker: asker, Lanes: b.lanes, Counters: b.counters, Emit: b.hub.Emit, Log: log,
 			},

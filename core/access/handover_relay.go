@@ -79,6 +79,24 @@ func (hs *Handovers) pass(ctx context.Context, to chat.RoomID, h Handover, m cha
 	return hs.Tell(ctx, n)
 }
 
+// Unconfirmed tells the author of a message that was passed on as the notice id of room that it may not have arrived, once. Other notices are ignored. It
+// fails with the error of the store.
+func (hs *Handovers) Unconfirmed(ctx context.Context, room chat.RoomID, id chat.MemoryID) error {
+	asked, h, err := hs.find(ctx, room)
+	what, passed := strings.CutPrefix(string(id), string(chat.NoticeID(room, h.key(""))))
+	if kind, _, of := strings.Cut(what, "/"); err != nil || h.Person == "" || !passed || !of || kind == "late" || kind == "unconfirmed" {
+		return err
+	}
+	key := h.key("unconfirmed/" + what)
+	switch {
+	case room != asked:
+		return hs.tell(ctx, h.Asker, asked, key, "person.unconfirmed", "user", text.Unmarked(h.As))
+	case h.Desk == "":
+		return hs.note(ctx, room, h, key, lang.Say(ctx, "person.unconfirmed", "user", h.Name))
+	}
+	return hs.tell(ctx, h.Person, h.Desk, key, "person.unconfirmed", "user", text.Unmarked(h.Name))
+}
+
 // under returns the text of m under a name, with the names of its files.
 func under(name string, m chat.Memory) string {
 	line := "**" + text.Unmarked(name) + "**: " + m.Text

@@ -36,6 +36,7 @@ type Endings struct {
 	Agent     chat.Agent
 	Bots      access.BotAccess
 	Pairing   *access.Pairing
+	Handovers *access.Handovers
 	Approvals *consent.Approvals
 	After     *Evaluators
 	Log       *slog.Logger
@@ -265,7 +266,12 @@ func (e *ending) setAside() {
 func (e *ending) unconfirmed(v chat.Verdict) chat.Verdict {
 	e.Log.Error("the end of an answer may not have arrived: the platform failed each time it was sent", "run", e.at.run.ID)
 	v.Text = strings.TrimSpace(v.Text + "\n\n" + answer.Unconfirmed)
-	if e.at.run.Kind == chat.RunNotify { // it could be this very notification
+	if e.at.run.Kind == chat.RunNotify { // it could be a notification about this
+		for _, id := range e.at.run.Inputs {
+			if err := e.Handovers.Unconfirmed(e.at.life, e.at.run.Room, id); err != nil {
+				e.Log.Warn("can't tell the author of a message that it may not have arrived", "run", e.at.run.ID, "err", err)
+			}
+		}
 		return v
 	}
 	if err := e.Pairing.TellUnconfirmed(e.at.life); err != nil {
