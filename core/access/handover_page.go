@@ -85,7 +85,7 @@ func (hs *Handovers) Write(ctx context.Context, id string, m PageMessage) error 
 	return hs.reply(ctx, room, h, hs.Tell(ctx, n))
 }
 
-// DraftFor returns a draft of the agent for the user of the request id, to whom by talks on the operator's page. It fails like Write, and with the
+// DraftFor returns a draft of the agent for the user of the request id. by must be their person, on the operator's page. It fails like Write, and with the
 // error of the model.
 func (hs *Handovers) DraftFor(ctx context.Context, id string, by chat.EntityID) (string, error) {
 	room, h, err := hs.byID(ctx, id)

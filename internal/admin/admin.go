@@ -64,7 +64,7 @@ type Gateway interface {
 	// like HandBack.
 	TakeOver(ctx context.Context, request string, by chat.Person) (refused string, err error)
 	Write(ctx context.Context, request string, m access.PageMessage) error
-	// Draft returns a draft of the agent for the user to whom by talks. It fails like HandBack, and with the error of the model.
+	// Draft returns a draft of the agent for the user whose person is by. It fails like HandBack, and with the error of the model.
 	Draft(ctx context.Context, request string, by chat.EntityID) (string, error)
 	// Role returns the role of an account; "" for none.
 	Role(ctx context.Context, account chat.EntityID) (Role, error)
