@@ -211,7 +211,7 @@ func (hs *Handovers) Chosen(ctx context.Context, q chat.Question) (string, error
 		return hs.back(ctx, q.Room, asked, h)
 	}
 	if room, draft, is := strings.Cut(payload, " "); is {
-		return "", hs.useDraft(ctx, chat.RoomID(room), q, draft)
+		return "", useDraft(ctx, hs, chat.RoomID(room), q, draft)
 	}
 	if staff, err := hs.IsStaff(ctx, q.By, chat.Address{}); err != nil || !staff {
 		return lang.Say(ctx, "choice.not_yours"), err

@@ -31,7 +31,7 @@ func (hs *Handovers) Suggest(ctx context.Context, m chat.Memory) (draft string, 
 
 // useDraft sends a draft to the user of a room under the name of the person, if that was chosen and the person still talks to them. It fails with the
 // error of the store.
-func (hs *Handovers) useDraft(ctx context.Context, room chat.RoomID, q chat.Question, draft string) error {
+func useDraft(ctx context.Context, hs *Handovers, room chat.RoomID, q chat.Question, draft string) error {
 	_, h, err := hs.find(ctx, room)
 	if id, _, _ := strings.Cut(q.Payload, " "); err != nil || q.Choice != 0 || h.ID != id || h.Person != q.By {
 		return err
@@ -62,7 +62,7 @@ func (hs *Handovers) Ask(ctx context.Context, m chat.Memory, why string) (string
 		return "", err
 	}
 	staff, err := hs.staffRooms(ctx, m.Author)
-	onPage := false
+	onPage, now := false, time.Now().In(cmp.Or(hs.Zone, time.UTC))
 	if err == nil && len(staff) == 0 && hs.Page != nil {
 		onPage, err = hs.Page(ctx)
 	}
@@ -71,9 +71,9 @@ func (hs *Handovers) Ask(ctx context.Context, m chat.Memory, why string) (string
 		return "", err
 	case !room.Kind.Private():
 		return lang.Say(ctx, "person.direct"), nil
-	case !hs.there() && len(staff) > 0:
-		said := lang.Say(ctx, "person.closed", "hours", strings.Join(hs.Policy.Hours, ", "), "zone", time.Now().In(hs.zone()).Format("MST"))
-		return said, hs.offerForm(ctx, m.Author, m.Room, "leave/"+string(m.ID))
+	case !hs.Policy.within(now) && len(staff) > 0:
+		said := lang.Say(ctx, "person.closed", "hours", strings.Join(hs.Policy.Hours, ", "), "zone", now.Format("MST"))
+		return said, offerForm(ctx, hs, m.Author, m.Room, "leave/"+string(m.ID))
 	case len(staff) == 0 && !onPage:
 		return lang.Say(ctx, "person.none"), nil
 	}

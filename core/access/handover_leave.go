@@ -15,26 +15,24 @@ import (
 
 const mostLeft = 2000 // characters of the message
 
-func (hs *Handovers) zone() *time.Location { return cmp.Or(hs.Zone, time.UTC) }
-
-// there reports whether owners and staff take over conversations at this time.
-func (hs *Handovers) there() bool {
-	return len(hs.Policy.Hours) == 0 || slices.ContainsFunc(hs.Policy.Hours, func(text string) bool {
-		in, err := quiethours.Within(text, time.Now().In(hs.zone()))
+// within reports whether owners and staff take over conversations at a time, in its own time zone.
+func (a Policy) within(at time.Time) bool {
+	return len(a.Hours) == 0 || slices.ContainsFunc(a.Hours, func(text string) bool {
+		in, err := quiethours.Within(text, at)
 		return in && err == nil // the configuration was validated
 	})
 }
 
 // offerForm offers who a form that leaves a message for the staff, once for each key. It fails with the error of the store.
-func (hs *Handovers) offerForm(ctx context.Context, who chat.EntityID, room chat.RoomID, key string) error {
+func offerForm(ctx context.Context, hs *Handovers, who chat.EntityID, room chat.RoomID, key string) error {
 	most := float64(mostLeft)
-	return hs.askForm(ctx, who, room, key, lang.Say(ctx, "person.leave"), "", []answer.Field{
+	return askForm(ctx, hs, who, room, key, lang.Say(ctx, "person.leave"), "", []answer.Field{
 		{Name: "address", Title: lang.Say(ctx, "person.address"), Kind: answer.TextField}, {Name: "text", Title: lang.Say(ctx, "person.message"), Kind: answer.TextField, Max: &most},
 	})
 }
 
 // askForm asks for the next field of a form, or for all where the platform has forms.
-func (hs *Handovers) askForm(ctx context.Context, who chat.EntityID, room chat.RoomID, key, lead, problem string, fields []answer.Field) error {
+func askForm(ctx context.Context, hs *Handovers, who chat.EntityID, room chat.RoomID, key, lead, problem string, fields []answer.Field) error {
 	q, asks := chat.FormQuestion(lang.Of(ctx), fields, problem)
 	q.For, q.Expires, q.Handler = []chat.EntityID{who}, time.Now().Add(cardTime), HandoverHandler
 	return hs.Tell(ctx, chat.Notice{To: chat.Address{Room: room}, Key: key, Text: chat.JoinParagraphs(lead, asks), Ask: &q})
@@ -48,7 +46,7 @@ func (hs *Handovers) leave(ctx context.Context, q chat.Question) (string, error)
 	case declined:
 		return "", nil
 	case answer.NextField(fields) >= 0:
-		return "", hs.askForm(ctx, q.By, q.Room, "leave/"+q.ID, "", problem, fields)
+		return "", askForm(ctx, hs, q.By, q.Room, "leave/"+q.ID, "", problem, fields)
 	}
 	room, err := hs.Store.Room(ctx, q.Room)
 	if err != nil {

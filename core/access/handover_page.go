@@ -28,7 +28,7 @@ type PageMessage struct {
 }
 
 // byID returns the conversation of a request. It fails with [chat.ErrNotFound] if the request has ended, and with the error of the store.
-func (hs *Handovers) byID(ctx context.Context, id string) (chat.RoomID, Handover, error) {
+func byID(ctx context.Context, hs *Handovers, id string) (chat.RoomID, Handover, error) {
 	all, err := hs.Open(ctx)
 	for room, h := range all {
 		if h.ID == id {
@@ -40,7 +40,7 @@ func (hs *Handovers) byID(ctx context.Context, id string) (chat.RoomID, Handover
 
 // Return gives the conversation of the request id back to the agent, for the operator's page, and returns the result. It fails like byID.
 func (hs *Handovers) Return(ctx context.Context, id string) (string, error) {
-	room, h, err := hs.byID(ctx, id)
+	room, h, err := byID(ctx, hs, id)
 	if err != nil {
 		return "", err
 	}
@@ -50,7 +50,7 @@ func (hs *Handovers) Return(ctx context.Context, id string) (string, error) {
 // TakeOver gives the conversation of the request id to a user of the operator's page, as the button of a card does, and returns the reason for a
 // refusal. A user without an account is the operator. It fails like byID.
 func (hs *Handovers) TakeOver(ctx context.Context, id string, by chat.Person) (refused string, err error) {
-	room, h, err := hs.byID(ctx, id)
+	room, h, err := byID(ctx, hs, id)
 	if err != nil {
 		return "", err
 	}
@@ -62,7 +62,7 @@ func (hs *Handovers) TakeOver(ctx context.Context, id string, by chat.Person) (r
 // Write sends a message of the operator's page to the user of the request id, once for each key, or stores it as a note. It fails with
 // [chat.ErrNotFound] if the person does not talk to the user, and with the error of the store.
 func (hs *Handovers) Write(ctx context.Context, id string, m PageMessage) error {
-	room, h, err := hs.byID(ctx, id)
+	room, h, err := byID(ctx, hs, id)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (hs *Handovers) Write(ctx context.Context, id string, m PageMessage) error 
 		return chat.ErrNotFound
 	}
 	if m.Note {
-		return hs.note(ctx, room, h, m.Key, m.Text)
+		return note(ctx, hs, room, h, m.Key, m.Text)
 	}
 	said := chat.Memory{Text: m.Text}
 	n := chat.Notice{To: chat.Address{Room: room}, Key: h.key("page/" + m.Key)}
@@ -88,7 +88,7 @@ func (hs *Handovers) Write(ctx context.Context, id string, m PageMessage) error 
 // DraftFor returns a draft of the agent for the user of the request id. by must be their person, on the operator's page. It fails like Write, and with the
 // error of the model.
 func (hs *Handovers) DraftFor(ctx context.Context, id string, by chat.EntityID) (string, error) {
-	room, h, err := hs.byID(ctx, id)
+	room, h, err := byID(ctx, hs, id)
 	if err != nil {
 		return "", err
 	}

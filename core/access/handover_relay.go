@@ -44,7 +44,7 @@ func (hs *Handovers) Relay(ctx context.Context, m chat.Message) (silent bool, er
 		}
 		return true, err
 	case strings.HasPrefix(m.Text, noteMark):
-		return true, hs.note(ctx, room, h, string(m.ID), strings.TrimPrefix(m.Text, noteMark))
+		return true, note(ctx, hs, room, h, string(m.ID), strings.TrimPrefix(m.Text, noteMark))
 	}
 	return true, hs.reply(ctx, room, h, hs.pass(ctx, room, h, m.Memory, h.As))
 }
@@ -62,7 +62,7 @@ func (hs *Handovers) reply(ctx context.Context, room chat.RoomID, h Handover, er
 }
 
 // note stores a note that only the staff reads, on the operator's page. It fails with the error of the store.
-func (hs *Handovers) note(ctx context.Context, room chat.RoomID, h Handover, key, said string) error {
+func note(ctx context.Context, hs *Handovers, room chat.RoomID, h Handover, key, said string) error {
 	err := hs.Store.SaveNote(ctx, chat.RoomNote{Room: room, Kind: chat.StaffNote, Key: key, About: h.Person, Text: h.As + ": " + strings.TrimSpace(said), At: time.Now()})
 	return chat.Unless(err, chat.ErrNotFound)
 }
@@ -92,7 +92,7 @@ func (hs *Handovers) Unconfirmed(ctx context.Context, room chat.RoomID, id chat.
 	case room != asked:
 		return hs.tell(ctx, h.Asker, asked, key, "person.unconfirmed", "user", text.Unmarked(h.As))
 	case h.Desk == "":
-		return hs.note(ctx, room, h, key, lang.Say(ctx, "person.unconfirmed", "user", h.Name))
+		return note(ctx, hs, room, h, key, lang.Say(ctx, "person.unconfirmed", "user", h.Name))
 	}
 	return hs.tell(ctx, h.Person, h.Desk, key, "person.unconfirmed", "user", text.Unmarked(h.Name))
 }
@@ -226,7 +226,7 @@ func (hs *Handovers) check(ctx context.Context, room chat.RoomID, h Handover) er
 	if h.Person == "" {
 		err = hs.tellUser(ctx, room, h, what, "person.untaken")
 		if staff, failed := hs.staffRooms(ctx, h.Asker); err == nil && failed == nil && len(staff) > 0 {
-			err = chat.Unless(hs.offerForm(hs.Speak(ctx, h.Asker), h.Asker, room, h.key("leave")), chat.ErrNotFound)
+			err = chat.Unless(offerForm(hs.Speak(ctx, h.Asker), hs, h.Asker, room, h.key("leave")), chat.ErrNotFound)
 		}
 	} else if err = hs.tell(ctx, h.Person, h.Desk, h.key(what), "person.remind", "user", text.Unmarked(h.Name)); err == nil {
 		err = hs.tellUser(ctx, room, h, what, "person.late", "person", text.Unmarked(h.As))
