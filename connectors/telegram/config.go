@@ -41,7 +41,7 @@ type Config struct {
 	// Stop button, which becomes a message, with one notification, when the answer is complete. Groups always have edits.
 	Streaming Streaming `yaml:"streaming" default:"edits"`
 	// How answers are formatted. html = as text with styles; rich = with headings, tables, task lists, formulas and footnotes, and about
-	// 15,000 characters per message. Apps from before July 2026 can't show rich messages and ask their users to update.
+	// 32,000 characters per message. Apps from before July 2026 can't show rich messages and ask their users to update.
 	Format Format `yaml:"format" default:"html"`
 	// Request rates. Exceeding Telegram's limits leads to pauses of up to hours.
 	Limits             Limits `yaml:"limits"`

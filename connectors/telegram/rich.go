@@ -14,7 +14,7 @@ import (
 // A rich message (Bot API 10.2) holds 32,768 characters, 500 blocks, with list items and rows of tables, 16 levels of blocks and styles,
 // and tables of 20 columns.
 const (
-	mostRich    = 32<<10 - 2000 // the rest is reserved for the lines about calls and the mark of a repeated message
+	mostRich    = 32<<10 - 100 // the rest is reserved for the mark of a repeated message
 	mostBlocks  = 500 - 20      // with the same reserve
 	mostLevels  = 16
 	mostNested  = 10 // levels of blocks; the rest is for styles
@@ -24,7 +24,7 @@ const (
 // richDisplay describes messages as lists of blocks.
 func richDisplay(reply bool) progressive.MarkdownOptions {
 	d := markdown.Plain()
-	d.Links, d.Read, d.Blocks = links, true, &markdown.Blocks{Write: writeRich, Lines: richLines}
+	d.Links, d.Read, d.Blocks = links, true, &markdown.Blocks{Write: writeRich, Measure: measureRich, Lines: richLines}
 	return progressive.MarkdownOptions{
 		Dialect: d, Limits: markdown.Limits{Length: mostRich, Entities: mostBlocks},
 		MostFile: mostFile, Reply: reply, Chosen: true,
@@ -40,7 +40,38 @@ func isRich(p progressive.Part) bool { return strings.HasPrefix(p.Text, `{"`) }
 // richMessage returns the InputRichMessage of a part. JSON has no newlines within strings, so those in text separate blocks. Links
 // are marked by the renderer; detected mentions would notify users.
 func richMessage(p progressive.Part) string {
-	return `{"blocks":[` + strings.ReplaceAll(p.Text, "\n\n", ",") + `],"skip_entity_detection":true}`
+	return `{"blocks":` + richArray(p.Text) + `,"skip_entity_detection":true}`
+}
+
+func richArray(text string) string { return "[" + strings.ReplaceAll(text, "\n\n", ",") + "]" }
+
+// measureRich implements [markdown.Blocks].Measure. It counts the encoded blocks, as the server does.
+func measureRich(text string) (length, blocks int) {
+	var all []any
+	if err := json.Unmarshal([]byte(richArray(text)), &all); err != nil {
+		return len(text), 0 // impossible; an upper bound
+	}
+	var walk func(v any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case string:
+			length += markdown.UTF16(v)
+		case []any:
+			for _, one := range v {
+				walk(one)
+			}
+		case map[string]any:
+			for _, field := range []string{"text", "summary", "expression", "blocks", "items", "cells"} {
+				list, _ := v[field].([]any)
+				if field != "text" { // a list of words
+					blocks += len(list)
+				}
+				walk(v[field])
+			}
+		}
+	}
+	walk(all)
+	return length, blocks + len(all)
 }
 
 // richLines shows lines about calls: the newest one, with the earlier ones behind it.
@@ -98,6 +129,7 @@ func (w *richWriter) all(pieces []markdown.Piece) (all []richBlock) {
 		if b != nil && w.blocks-before.blocks > mostBlocks/2 {
 			*w = before
 			b = w.words(markdown.PlainText(p))
+			w.blocks += mostBlocks / 2 // as before it had more: the size of a growing part doesn't shrink
 		}
 		if n := len(all); b != nil && (n == 0 || !joined(all[n-1], b, p.Joint)) {
 			all = append(all, b)
@@ -166,7 +198,8 @@ func (w *richWriter) block(b markdown.Block, depth int) richBlock {
 		w.blocks++
 		return richBlock{"type": "divider"}
 	case markdown.Code:
-		code := w.leaf("pre", w.text(strings.ReplaceAll(b.Text, "\t", "    ")))
+		indented := strings.Replace(b.Text, "\t", "    ", mostTabs)
+		code := w.leaf("pre", w.text(strings.ReplaceAll(indented, "\t", " ")))
 		if name := markdown.LanguageOf(b.Language); code != nil && name != "" {
 			code["language"] = name
 		}
@@ -182,6 +215,9 @@ func (w *richWriter) block(b markdown.Block, depth int) richBlock {
 	}
 	return nil
 }
+
+// mostTabs is how many tabs of a piece of code are wide: the others would not leave room for it in a message.
+const mostTabs = 1000
 
 // leaf returns a block with a text, or nil if nothing of it is visible.
 func (w *richWriter) leaf(kind string, text any) richBlock {
@@ -211,6 +247,7 @@ func visible(s string) bool {
 
 // formula returns a formula without the marks around it, as a block or within a line.
 func (w *richWriter) formula(s, kind string) richBlock {
+	w.length += markdown.UTF16(s) // with the marks, which are words until it is complete
 	s = strings.TrimSpace(s)
 	for _, mark := range [][2]string{{"$$", "$$"}, {`\[`, `\]`}, {`\(`, `\)`}} {
 		if inner, ok := strings.CutPrefix(s, mark[0]); ok {
@@ -218,7 +255,7 @@ func (w *richWriter) formula(s, kind string) richBlock {
 			break
 		}
 	}
-	if w.text(s) == nil {
+	if !visible(s) {
 		return nil
 	}
 	w.blocks++
@@ -240,6 +277,7 @@ func (w *richWriter) quote(q markdown.Quote, depth int) richBlock {
 	text := blocks[0]["text"]
 	for _, b := range blocks[1:] {
 		text = sequence(sequence(text, "\n\n"), b["text"])
+		w.length += 2
 	}
 	return richBlock{"type": "expandable_blockquote", "text": text}
 }
@@ -288,6 +326,7 @@ func (w *richWriter) table(t markdown.Table, depth int) richBlock {
 			text := w.lines(in, depth+2)
 			if text == nil {
 				text = "\u00a0" // without text, it would have no border
+				w.length++
 			}
 			if c >= mostColumns {
 				last := cells[mostColumns-1]

@@ -106,13 +106,16 @@ func TestRichLimits(t *testing.T) {
 		source string
 		parts  int
 	}{
-		"words":   {strings.Repeat("word ", 20_000), 7},
-		"items":   {strings.Repeat("- a\n", 3_000), 25},
+		"words":   {strings.Repeat("word ", 20_000), 4},
+		"items":   {strings.Repeat("- a\n", 3_000), 13},
 		"nested":  {"- a\n" + strings.Repeat("  - b\n", 1_200), 1},
 		"columns": {wide.String(), 1},
 		"levels":  {deep.String(), 1},
 		"quotes":  {strings.Repeat("> ", 12) + "a", 1},
-		"code":    {"```\n" + strings.Repeat("code and more\n", 5_000) + "```", 5},
+		"code":    {"```\n" + strings.Repeat("code and more\n", 5_000) + "```", 3},
+		"tabs":    {"```\n" + strings.Repeat(strings.Repeat("\t", 40)+"a\n", 1_000) + "```", 3},
+		"a line":  {"```\na" + strings.Repeat("\t", 30_000) + "a\n```", 2},
+		"cells":   {strings.Repeat("| a ", 20) + "|\n" + strings.Repeat("|---", 20) + "|\n" + strings.Repeat("| a |\n", 2_000), 5},
 		"rows":    {"| a | b |\n|---|---|\n" + strings.Repeat("| 1 | 2 |\n", 2_000), 5},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -125,26 +128,53 @@ func TestRichLimits(t *testing.T) {
 	}
 }
 
+// TR-16: an answer of prose fills its messages, by the length of their blocks.
+func TestRichMessagesAreFull(t *testing.T) {
+	parts := richly(strings.Repeat(strings.Repeat("Some *plain* words. ", 30)+"\n\n", 300), true)
+	for _, p := range parts[:len(parts)-1] {
+		if n, _ := measureRich(p.Text); n < 30_000 {
+			t.Errorf("a part has %d units", n)
+		}
+	}
+	checkRich(t, "prose", parts)
+}
+
 // While an answer grows, a part that has another behind it stays, and no prefix is refused.
 func TestRichPartsStayWhileTextGrows(t *testing.T) {
 	in, err := os.ReadFile(filepath.Join("testdata", "answer.md"))
 	require.NoError(t, err)
-	text := strings.Repeat(string(in)+"\n\n", 40)
-	whole := richly(text, true)
-	if len(whole) < 2 {
-		t.Fatalf("%d parts; want several", len(whole))
-	}
-	m := connectors.Display{Progress: progressive.Off}.Messages(richDisplay(false))
-	for n := 0; n < len(text); n += 397 {
-		parts := m.Parts(answer.View{Segments: []answer.Segment{{Text: text[:n]}}})
-		if n%23 == 0 {
-			checkRich(t, text[:n], parts)
-		}
-		for i := range len(parts) - 1 {
-			if parts[i] != whole[i] {
-				t.Fatalf("part %d of the first %d bytes changed later", i, n)
+	lists := strings.Repeat("- a\n"+strings.Repeat("  - b\n", 100)+"\n", 20) + "- a\n" + strings.Repeat("  - b\n", 300)
+	for name, c := range map[string]struct {
+		text string
+		step int
+	}{
+		"answer": {strings.Repeat(string(in)+"\n\n", 40), 397},
+		"lists":  {lists, 397},
+		"marks":  {strings.Repeat("a \\(x\\) **b** [c](https://d.e) ", 1500), 397},
+		"end":    {strings.Repeat("word ", 6_530) + "\n\n" + strings.Repeat("a \\(x\\) **b** [^1]\n", 20) + "[^1]: c\n\n|a|b|\n|-|-|\n|c|d|", 7},
+	} {
+		t.Run(name, func(t *testing.T) {
+			whole := richly(c.text, true)
+			if len(whole) < 2 {
+				t.Fatalf("%d parts; want several", len(whole))
 			}
-		}
+			m := connectors.Display{Progress: progressive.Off}.Messages(richDisplay(false))
+			from := 0
+			if name == "end" {
+				from = len(c.text) - 600
+			}
+			for n := from; n < len(c.text); n += c.step {
+				parts := m.Parts(answer.View{Segments: []answer.Segment{{Text: c.text[:n]}}})
+				if n%23 == 0 {
+					checkRich(t, c.text[:n], parts)
+				}
+				for i := range len(parts) - 1 {
+					if parts[i] != whole[i] {
+						t.Fatalf("part %d of the first %d bytes changed later", i, n)
+					}
+				}
+			}
+		})
 	}
 }
 
@@ -157,9 +187,10 @@ func FuzzRich(f *testing.F) {
 		f.Add(s, 1)
 		f.Add(strings.Repeat(s, 40), 3)
 	}
+	f.Add(strings.Repeat("> a\n> b `c`\n\n```\n\t\t\td\n```\n- e\n\n", 2_000), 1)
 	f.Fuzz(func(t *testing.T, source string, step int) {
-		if len(source) > 20000 {
-			t.Skip("long enough is short enough")
+		if len(source) > 80_000 {
+			t.Skip("two messages are enough")
 		}
 		checkRich(t, source, richly(source, true))
 		step = max(1, step%97, len(source)/10)

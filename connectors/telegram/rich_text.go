@@ -22,7 +22,7 @@ func (w *richWriter) lines(text []markdown.Inline, depth int) any {
 		if m := startOfNote(text, from, text[from]); m != nil && w.notes[m[1]] {
 			rest := append([]markdown.Inline{line[0].(markdown.Text)[len(m[0]):]}, line[1:]...)
 			if note, seen := w.inlines(rest, depth+1); seen {
-				w.length += len(m[1]) + 2
+				w.length += len(m[0])
 				w.written[m[1]] = true
 				out, shown = append(out, m[1]+". ", richBlock{"type": "reference", "name": m[1], "text": note}), true
 			}
@@ -109,7 +109,7 @@ func (w *richWriter) marked(s string) (out []any, shown bool) {
 		if m[2] < 0 {
 			v = w.formula(s[m[0]:m[1]], "mathematical_expression")
 		} else if name := s[m[2]:m[3]]; w.notes[name] {
-			w.length += len(name)
+			w.length += len(name) + 3 // as in its mark, which is words until the note is complete
 			v = richBlock{"type": "reference_link", "reference_name": name, "text": richBlock{"type": "superscript", "text": name}}
 		}
 		if v != nil {

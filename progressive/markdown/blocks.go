@@ -9,15 +9,16 @@ import (
 // Its functions are pure.
 type Blocks struct {
 	// Write returns the notation of the pieces of one part, with a blank line between two blocks, or "" if none of them is visible.
-	// length is that of the visible text in the dialect's units, and blocks is the number of blocks, including those within others. A single
-	// piece must take at most half of the limits.
+	// length and blocks are at least those that Measure returns. They never shrink while a piece grows, and a single piece is within the limits.
 	Write func(pieces []Piece) (text string, length, blocks int)
+	// Measure returns the length of the visible text of a notation, in the dialect's units, and the number of its blocks, including
+	// those within others.
+	Measure func(text string) (length, blocks int)
 	// Lines returns the notation of lines about calls.
 	Lines func(lines []string) string
 }
 
-// blockLayout makes parts of whole pieces. A piece has only some kilobytes, so a part ends as soon as it is half full: then
-// each piece fits, whatever is in it, and growing text never moves to another part.
+// blockLayout makes parts of whole pieces: a part ends before the first piece that does not fit.
 type blockLayout struct {
 	d    *Dialect
 	l    Limits
@@ -33,7 +34,7 @@ type openPart struct {
 
 func (b *blockLayout) read(stable []Piece) {
 	for _, p := range shortTables(stable) {
-		if b.ends(b.last) {
+		if !b.fits(b.last, p) {
 			b.full = b.write(b.full, withoutPreview(b.last.pieces))
 			b.last = openPart{}
 		}
@@ -41,13 +42,19 @@ func (b *blockLayout) read(stable []Piece) {
 	}
 }
 
+// parts returns the parts of a text with an ending. Only a piece that will stay too large for the last part begins another one: otherwise
+// the part before would change again.
 func (b *blockLayout) parts(e ending) []Rendered {
 	parts, last := slices.Clip(b.full), b.last
 	last.pieces = slices.Clip(last.pieces)
-	sure := len(shortTables(e.sure))
+	sure := shortTables(e.sure)
 	for i, p := range shortTables(e.pieces) {
-		if b.ends(last) {
-			if e.open && i >= sure { // it may still become something else
+		if !b.fits(last, p) {
+			if e.open && i >= len(sure) { // it may still become something else
+				break
+			}
+			if e.open && b.fits(last, sure[i]) {
+				last = b.with(last, sure[i])
 				break
 			}
 			parts, last = b.write(parts, withoutPreview(last.pieces)), openPart{}
@@ -60,14 +67,14 @@ func (b *blockLayout) parts(e ending) []Rendered {
 	return b.write(parts, last.pieces)
 }
 
-// ends reports whether p is complete.
-func (b *blockLayout) ends(p openPart) bool {
-	half := Limits{Length: b.l.Length / 2, Entities: b.l.Entities / 2}
-	return len(p.pieces) > 0 && !half.within(p.size)
+// fits reports whether last has room for p. An empty part always has.
+func (b *blockLayout) fits(last openPart, p Piece) bool {
+	return len(last.pieces) == 0 || b.l.within(b.with(last, p).size)
 }
 
 func (b *blockLayout) with(last openPart, p Piece) openPart {
 	_, length, blocks := b.d.Blocks.Write([]Piece{p})
+	length++ // a newline, if it is joined to the last
 	if n := len(last.pieces); n > 0 && isList(last.pieces[n-1]) && isList(p) {
 		blocks-- // one with the last
 	}
@@ -106,7 +113,7 @@ func (b *blockLayout) write(parts []Rendered, pieces []Piece) []Rendered {
 
 // verbatim returns text literally, in parts.
 func (b *blockLayout) verbatim(text string) (parts []Rendered) {
-	plain := layout{d: Plain(), l: Limits{Length: b.l.Length / 2}}
+	plain := layout{d: Plain(), l: Limits{Length: b.l.Length}}
 	for _, p := range plain.parts(verbatim(text)) {
 		parts = b.write(parts, verbatim(p.Plain).pieces)
 	}

@@ -98,7 +98,13 @@ func (r *Renderer) shorten(e ending) (ending, []Attachment) {
 }
 
 // Fits reports whether m is within the limits.
-func (r *Renderer) Fits(m Rendered) bool { return r.limits.within(r.dialect.measure(m.Text, m.Plain)) }
+func (r *Renderer) Fits(m Rendered) bool {
+	if r.dialect.Blocks != nil && m.Text != "" {
+		length, blocks := r.dialect.Blocks.Measure(m.Text)
+		return r.limits.within(cost{length: length, entities: blocks})
+	}
+	return r.limits.within(r.dialect.measure(m.Text, m.Plain))
+}
 
 // Verbatim renders text literally, not as Markdown, in parts within the limits.
 func (r *Renderer) Verbatim(text string) []Rendered {

@@ -3,8 +3,8 @@ package markdown
 import "strings"
 
 const (
-	mostPiece     = 8 << 10 // bytes; a longer block is cut
-	mostLines     = 4 << 10 // bytes of code or table in one piece
+	mostPiece     = 8_000 // bytes; a longer block is cut. Four fit into the largest message, of 32 KiB
+	mostLines     = 4_000 // bytes of code or table in one piece
 	mostUnderline = 100     // bytes of a line that the next may make a heading, or the head of a table
 )
 
