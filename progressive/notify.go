@@ -1,11 +1,11 @@
 package progressive
 
 import (
-	"strings"
 	"time"
 
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/text"
 )
 
 // Pinger is a [Sink] whose new messages notify users, except those with [Part].Silent. With a sink that lacks it, or returns false, no
@@ -176,47 +176,9 @@ func (p *pings) nextPointer(m *Message, v answer.View, now time.Time) (s step, o
 // firstSentence returns the first sentence of the text of v, without markup of blocks. It is empty if there is no text.
 func firstSentence(v answer.View) string {
 	for _, s := range v.Segments {
-		if s.Call != "" || s.Notice {
-			continue
-		}
-		for line := range strings.Lines(s.Text) {
-			line = withoutBlockMarks(line)
-			for i, r := range line {
-				end := i + len(string(r))
-				if strings.ContainsRune("。！？", r) || strings.ContainsRune(".!?", r) && end < len(line) && line[end] == ' ' {
-					line = line[:end]
-					break
-				}
-			}
-			if line = strings.TrimSpace(line); line != "" {
-				return brief(line)
-			}
+		if said := text.FirstSentence(s.Text, maxPointer); s.Call == "" && !s.Notice && said != "" {
+			return said
 		}
 	}
 	return ""
-}
-
-// withoutBlockMarks returns a line without the marks of headings, quotes, lists and tables before its words. Marks of styles stay: without
-// one of a pair, users would see the other one. A line that only has marks, or opens code, is empty.
-func withoutBlockMarks(line string) string {
-	line = strings.TrimSpace(line)
-	for line != "" {
-		rest := strings.TrimLeft(line, "#>*-+_|~`=:")
-		if rest != "" && rest[0] != ' ' {
-			break
-		}
-		line = strings.TrimLeft(rest, " \t")
-	}
-	if strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~") {
-		return ""
-	}
-	return line
-}
-
-// brief returns the beginning of a sentence.
-func brief(s string) string {
-	if all := []rune(s); len(all) > maxPointer {
-		return string(all[:maxPointer-1]) + "…"
-	}
-	return s
 }

@@ -103,7 +103,9 @@ func TestTelegramSpokenAnswers(t *testing.T) {
 		voices := func() (n int) {
 			for _, m := range w.Fake.Messages(telegramworld.Chat(c.ada)) {
 				if m.Upload != nil && m.Upload.Method == "sendVoice" {
-					n++
+					if n++; m.Upload.Caption != "Second." {
+						t.Errorf("the voice message has the caption %q", m.Upload.Caption)
+					}
 				}
 			}
 			return n

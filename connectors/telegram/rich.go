@@ -15,7 +15,7 @@ import (
 // and tables of 20 columns.
 const (
 	mostRich    = 32<<10 - 100 // the rest is reserved for the mark of a repeated message
-	mostBlocks  = 500 - 20      // with the same reserve
+	mostBlocks  = 500 - 20     // with the same reserve
 	mostLevels  = 16
 	mostNested  = 10 // levels of blocks; the rest is for styles
 	mostColumns = 20

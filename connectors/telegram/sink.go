@@ -177,7 +177,7 @@ func (s *sink) send(ctx context.Context, chat int64, p progressive.Part) (posted
 	}
 	if p.File != nil {
 		c := carry(*p.File)
-		method, params, files = c.method(), tgbotapi.Params{"chat_id": params["chat_id"]}, c.files(c.kind)
+		method, params, files = c.method(), c.caption(tgbotapi.Params{"chat_id": params["chat_id"]}), c.files(c.kind)
 	}
 	s.addTopic(params)
 	// Numbers of messages are not kept when a group moves, so there is nothing to reply to then.

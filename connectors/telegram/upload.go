@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"image"
@@ -17,6 +18,7 @@ import (
 	"parley/connectors"
 	"parley/core/llm"
 	"parley/progressive"
+	"parley/progressive/markdown"
 )
 
 // Size limits of files in bytes and of photos in pixels, from the Bot API's reference ("Sending files", sendPhoto).
@@ -32,12 +34,16 @@ type carried struct {
 	kind string // photo, audio, voice or document: the name used in the method, its parameter and InputMedia
 	name string
 	data []byte
+	says string // the caption in HTML
 }
 
 // carry chooses how to send a file: everything that is neither a photo nor music nor a voice message is a document. The server identifies
 // music by the file name ("Your audio must be in the .MP3 or .M4A format").
 func carry(f llm.File) carried {
 	c := carried{kind: "document", name: connectors.FileName(f.Name), data: f.Data}
+	if f.Caption != "" { // mentions in it notify no one, as in other texts of the model
+		c.says, _ = markdown.NewRenderer(display(false, "").Dialect, markdown.Limits{}).Lines([]string{f.Caption})
+	}
 	switch ext := music(f.Type); {
 	case isOpus(f.Data): // the only voice messages
 		c.kind = "voice"
@@ -80,12 +86,21 @@ func (c carried) method() string { return "send" + strings.ToUpper(c.kind[:1]) +
 // attached is the multipart name of a file whose InputMedia is a parameter of its own.
 const attached = "file"
 
-// media returns the InputMedia of c for an edit. Its parts are constants, so it needs no encoder.
+// caption adds the caption to the parameters of a message or the fields of an InputMedia.
+func (c carried) caption(fields map[string]string) map[string]string {
+	if c.says != "" {
+		fields["caption"], fields["parse_mode"] = c.says, tgbotapi.ModeHTML
+	}
+	return fields
+}
+
+// media returns the InputMedia of c for an edit.
 func (c carried) media() string {
 	if c.kind == "voice" { // can't be edited
 		c.kind = "audio"
 	}
-	return `{"type":"` + c.kind + `","media":"attach://` + attached + `"}`
+	raw, _ := json.Marshal(c.caption(map[string]string{"type": c.kind, "media": "attach://" + attached})) // of strings
+	return string(raw)
 }
 
 func (c carried) files(field string) []tgbotapi.RequestFile {

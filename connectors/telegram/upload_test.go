@@ -5,6 +5,7 @@ import (
 	"errors"
 	"image"
 	"image/png"
+	"strings"
 	"testing"
 
 	"parley/connectors/telegram/telegramfake"
@@ -93,4 +94,40 @@ func TestUploadIsRefused(t *testing.T) {
 			t.Errorf("a hold: %v", err)
 		}
 	})
+}
+
+// Voice messages and other recordings have the first sentence as a caption, which notifies no one and is within Telegram's limit; an edit of
+// the file has it too.
+func TestUploadHasCaption(t *testing.T) {
+	long := strings.Repeat("😀 <b> & words ", 40)
+	for name, c := range map[string]struct{ data, kind, method, words, want string }{
+		"voice":   {"OggS\x00OpusHead", "audio/ogg", "sendVoice", "# Hello <Ada> & @bob. Another sentence.", "Hello <Ada> & @bob."},
+		"music":   {"ID3", "audio/mpeg", "sendAudio", "One\ntwo", "One"},
+		"long":    {"OggS\x00OpusHead", "audio/ogg", "sendVoice", long, string([]rune(long)[:199]) + "…"},
+		"nothing": {"OggS\x00OpusHead", "audio/ogg", "sendVoice", " ", ""},
+	} {
+		withBot(t, func(t *testing.T, r *botHarness) {
+			chat, s := r.private()
+			f := llm.Spoken(llm.File{Name: "voice", Type: c.kind, Data: []byte(c.data)}, c.words)
+			id, err := s.Post(t.Context(), progressive.Part{File: &f, Plain: "(no voice)"}, "")
+			require.NoError(t, err)
+			check := func() {
+				t.Helper()
+				all := r.Messages(chat)
+				u := all[len(all)-1].Upload
+				if u == nil || u.Method != c.method && u.Method != "sendAudio" || strings.ReplaceAll(u.Caption, "\u2060", "") != c.want {
+					t.Errorf("%s: %+v", name, u)
+				}
+				for _, e := range u.Entities {
+					t.Errorf("%s: %+v", name, e)
+				}
+			}
+			check()
+			if c.method == "sendAudio" {
+				f.Data = append(f.Data, 1)
+				require.NoError(t, s.Edit(t.Context(), id, progressive.Part{File: &f}))
+				check()
+			}
+		})
+	}
 }

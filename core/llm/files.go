@@ -16,11 +16,22 @@ type File struct {
 	Name string `json:"name,omitempty"`
 	Type string `json:"type"` // MIME type
 	Data []byte `json:"data"`
+	// Caption is a short line, without markup, that platforms can show with the file: the first sentence of a voice message.
+	Caption string `json:"caption,omitempty"`
 	// URL is an address where the receiver can fetch the content, in place of Data: only of files for a model.
 	URL string `json:"url,omitempty"`
 	// Past refers to the file in the store, instead of Data, in an answer that had ended before it was read: see
 	// [storage.Files].
 	Past *PastFile `json:"past,omitempty"`
+}
+
+// maxCaption is the length of a caption in characters.
+const maxCaption = 200
+
+// Spoken returns a voice message with the first sentence of its words as the caption.
+func Spoken(voice File, words string) File {
+	voice.Caption = text.FirstSentence(words, maxCaption)
+	return voice
 }
 
 // Picture reports whether browsers interpret b as an image and nothing else.
@@ -56,7 +67,7 @@ const (
 func Showable(files []File) (all []File) {
 	for _, b := range files {
 		if n := len(b.Data); n > 0 && n <= MaxFile {
-			all = append(all, File{Name: fileName(b.Name), Type: b.kind(), Data: b.Data})
+			all = append(all, File{Name: fileName(b.Name), Type: b.kind(), Data: b.Data, Caption: b.Caption})
 		}
 	}
 	return all

@@ -33,6 +33,42 @@ func Brief(s string, most int) string {
 	return s
 }
 
+// FirstSentence returns the first sentence of a Markdown text, without markup of blocks, in at most most characters. It is empty if there
+// are no words.
+func FirstSentence(s string, most int) string {
+	for line := range strings.Lines(s) {
+		line = withoutBlockMarks(line)
+		for i, r := range line {
+			end := i + len(string(r))
+			if strings.ContainsRune("。！？", r) || strings.ContainsRune(".!?", r) && end < len(line) && line[end] == ' ' {
+				line = line[:end]
+				break
+			}
+		}
+		if line = Brief(line, most); line != "" {
+			return line
+		}
+	}
+	return ""
+}
+
+// withoutBlockMarks returns a line without the marks of headings, quotes, lists and tables before its words. Marks of styles stay: without
+// one of a pair, users would see the other one. A line that only has marks, or opens code, is empty.
+func withoutBlockMarks(line string) string {
+	line = strings.TrimSpace(line)
+	for line != "" {
+		rest := strings.TrimLeft(line, "#>*-+_|~`=:")
+		if rest != "" && rest[0] != ' ' {
+			break
+		}
+		line = strings.TrimLeft(rest, " \t")
+	}
+	if strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~") {
+		return ""
+	}
+	return line
+}
+
 const charsIn = 4 // Latin letters per token
 
 // CutMark stands in place of the truncated rest of a text.

@@ -41,7 +41,7 @@ func (x *execution) speak(ctx context.Context) {
 		voice, err = x.Replies.Speaker.Speak(ctx, said, "")
 		return err
 	})
-	files := llm.Showable([]llm.File{voice})
+	files := llm.Showable([]llm.File{llm.Spoken(voice, said)})
 	if err == nil && len(files) == 0 {
 		err = errors.New("the recording is empty or too large")
 	}

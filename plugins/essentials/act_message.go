@@ -130,7 +130,7 @@ func speak(speaker llm.Speaker) namedAction {
 			if err != nil {
 				return action.Result{}, fmt.Errorf("speak: %w", err)
 			}
-			return action.Result{Text: "The voice message is below your answer.", Short: "a voice message", Files: []llm.File{voice}}, nil
+			return action.Result{Text: "The voice message is below your answer.", Short: "a voice message", Files: []llm.File{llm.Spoken(voice, p.Text)}}, nil
 		}),
 	}
 }

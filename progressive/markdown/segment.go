@@ -5,7 +5,7 @@ import "strings"
 const (
 	mostPiece     = 8_000 // bytes; a longer block is cut. Four fit into the largest message, of 32 KiB
 	mostLines     = 4_000 // bytes of code or table in one piece
-	mostUnderline = 100     // bytes of a line that the next may make a heading, or the head of a table
+	mostUnderline = 100   // bytes of a line that the next may make a heading, or the head of a table
 )
 
 // segment is the source of one or more blocks that nothing further changes. It can be parsed alone, because head,

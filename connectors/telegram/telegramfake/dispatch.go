@@ -28,7 +28,7 @@ func (s *Server) table() map[string]method {
 		"link_preview_options": isObject, "reply_markup": isObject, "rich_message": isObject,
 	}
 	photo := map[string]kind{
-		"chat_id": isChat, "message_thread_id": isInt, "photo": isString, "disable_notification": isBool, "reply_parameters": isObject,
+		"chat_id": isChat, "message_thread_id": isInt, "photo": isString, "disable_notification": isBool, "caption": isString, "parse_mode": isString, "reply_parameters": isObject,
 		"ephemeral_message_parameters": isObject,
 	}
 	audio, document, voice := renamed(photo, "audio"), renamed(photo, "document"), renamed(photo, "voice")

@@ -30,6 +30,9 @@ type Upload struct {
 	Name   string
 	Type   string
 	Data   []byte
+	// Caption is below the file, with its entities.
+	Caption  string
+	Entities []Entity
 }
 
 // uploads moves the files out of a form, and adds their names to the parameters.
@@ -67,12 +70,18 @@ func (s *Server) sendFile(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := f.describe(c.params["caption"], c.params["parse_mode"]); err != nil {
+		return nil, err
+	}
 	return s.send(c, Version{Upload: f})
 }
 
 // inputMedia returns the new file of an edit.
 func (s *Server) inputMedia(c *call) (*Upload, error) {
-	in, err := object[struct{ Type, Media string }](s, c, "media")
+	in, err := object[struct {
+		Type, Media, Caption string
+		Mode                 string `json:"parse_mode"`
+	}](s, c, "media")
 	switch {
 	case err != nil:
 		return nil, err
@@ -85,11 +94,29 @@ func (s *Server) inputMedia(c *call) (*Upload, error) {
 	}
 	for method, kind := range kinds {
 		if kind == in.Type {
-			return s.uploaded(c, field, method)
+			f, err := s.uploaded(c, field, method)
+			if err == nil {
+				err = f.describe(in.Caption, in.Mode)
+			}
+			return f, err
 		}
 	}
 	return nil, s.rejectLocked(c, fmt.Errorf("can't parse InputMedia: type %q is unsupported", in.Type))
 }
+
+// describe sets the caption of f.
+func (f *Upload) describe(caption, mode string) (err error) {
+	if caption == "" {
+		return nil
+	}
+	if f.Caption, f.Entities, _, err = format(caption, strings.EqualFold(mode, "html"), nil); err == nil && units(f.Caption) > maxCaption {
+		return badRequest("message caption is too long")
+	}
+	return err
+}
+
+// maxCaption is the length of a caption in UTF-16 units.
+const maxCaption = 1024
 
 const attach = "attach://"
 
@@ -149,10 +176,13 @@ func checkPhoto(data []byte) error {
 }
 
 // keep stores f and returns its fields in a message.
-func (s *Server) keep(f *Upload) map[string]any {
+func (s *Server) keep(f *Upload) (all map[string]any) {
 	id := s.addFileLocked(f.Name, f.Data, 0)
 	fields := map[string]any{"file_id": id, "file_unique_id": "u" + id, "file_size": len(f.Data)}
 	kind := kinds[f.Method]
+	if f.Caption != "" {
+		defer func() { all["caption"] = f.Caption }()
+	}
 	switch kind {
 	case "photo":
 		size, _, _ := image.DecodeConfig(bytes.NewReader(f.Data)) // decoded successfully before
