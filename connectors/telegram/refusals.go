@@ -44,6 +44,9 @@ func (s *sink) judge(op progressive.Op, chat int64, err error) error {
 // errors as RICH_MESSAGE_…; an older server has no such method, finds no text, or can't read the blocks.
 func (s *sink) judgeText(op progressive.Op, p progressive.Part, chat int64, err error) error {
 	var r *refusal
+	if isRich(p) && err == nil {
+		s.refusals = 0
+	}
 	if !isRich(p) || !errors.As(err, &r) {
 		return s.judge(op, chat, err)
 	}
@@ -53,10 +56,25 @@ func (s *sink) judgeText(op progressive.Op, p progressive.Part, chat int64, err 
 	case r.code == http.StatusBadRequest && r.says("rich_message_", "can't parse", "message text is empty"):
 		s.telegram.unrich.add(s.to.Chat)
 	default:
-		return s.judge(op, chat, err)
+		if err = s.judge(op, chat, err); err != error(r) || op == progressive.Draft || !s.refusedRich(op) {
+			return err
+		}
 	}
 	s.telegram.log.Warn("rich messages are refused; answers are sent as HTML instead", "err", err)
 	return fmt.Errorf("%w: %w", progressive.ErrUnsent, err)
+}
+
+// mostRefusals is how many edits of a growing rich answer in a row can be refused for a reason that isn't documented.
+const mostRefusals = 3
+
+// refusedRich counts a refusal of a rich message for an unknown reason, and reports whether this answer is HTML from now on: what ends it, and
+// each new message, must be there. The chat keeps rich messages, as only this text may be the reason.
+func (s *sink) refusedRich(op progressive.Op) bool {
+	if s.refusals++; op == progressive.Edit && !s.ended && s.refusals < mostRefusals {
+		return false
+	}
+	s.rich = nil
+	return true
 }
 
 // judgeBad classifies a 400 by its description, because the Bot API has no error codes. The words are those of the

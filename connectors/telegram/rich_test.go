@@ -115,7 +115,7 @@ func TestRichLimits(t *testing.T) {
 		"code":    {"```\n" + strings.Repeat("code and more\n", 5_000) + "```", 3},
 		"tabs":    {"```\n" + strings.Repeat(strings.Repeat("\t", 40)+"a\n", 1_000) + "```", 3},
 		"a line":  {"```\na" + strings.Repeat("\t", 30_000) + "a\n```", 2},
-		"cells":   {strings.Repeat("| a ", 20) + "|\n" + strings.Repeat("|---", 20) + "|\n" + strings.Repeat("| a |\n", 2_000), 5},
+		"cells":   {strings.Repeat("| a ", 20) + "|\n" + strings.Repeat("|---", 20) + "|\n" + strings.Repeat("| a |\n", 500), 2},
 		"rows":    {"| a | b |\n|---|---|\n" + strings.Repeat("| 1 | 2 |\n", 2_000), 5},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -130,7 +130,7 @@ func TestRichLimits(t *testing.T) {
 
 // TR-16: an answer of prose fills its messages, by the length of their blocks.
 func TestRichMessagesAreFull(t *testing.T) {
-	parts := richly(strings.Repeat(strings.Repeat("Some *plain* words. ", 30)+"\n\n", 300), true)
+	parts := richly(strings.Repeat(strings.Repeat("Some *plain* words. ", 30)+"\n\n", 120), true)
 	for _, p := range parts[:len(parts)-1] {
 		if n, _ := measureRich(p.Text); n < 30_000 {
 			t.Errorf("a part has %d units", n)
@@ -148,10 +148,10 @@ func TestRichPartsStayWhileTextGrows(t *testing.T) {
 		text string
 		step int
 	}{
-		"answer": {strings.Repeat(string(in)+"\n\n", 40), 397},
-		"lists":  {lists, 397},
-		"marks":  {strings.Repeat("a \\(x\\) **b** [c](https://d.e) ", 1500), 397},
-		"end":    {strings.Repeat("word ", 6_530) + "\n\n" + strings.Repeat("a \\(x\\) **b** [^1]\n", 20) + "[^1]: c\n\n|a|b|\n|-|-|\n|c|d|", 7},
+		"answer": {strings.Repeat(string(in)+"\n\n", 40), 997},
+		"lists":  {lists, 1970},
+		"marks":  {strings.Repeat("a \\(x\\) **b** [c](https://d.e) ", 1500), 3970},
+		"end":    {strings.Repeat("word ", 6_530) + "\n\n" + strings.Repeat("a \\(x\\) **b** [^1]\n", 20) + "[^1]: c\n\n|a|b|\n|-|-|\n|c|d|", 37},
 	} {
 		t.Run(name, func(t *testing.T) {
 			whole := richly(c.text, true)
@@ -187,7 +187,7 @@ func FuzzRich(f *testing.F) {
 		f.Add(s, 1)
 		f.Add(strings.Repeat(s, 40), 3)
 	}
-	f.Add(strings.Repeat("> a\n> b `c`\n\n```\n\t\t\td\n```\n- e\n\n", 2_000), 1)
+	f.Add(strings.Repeat("> a\n> b `c`\n\n```\n\t\t\td\n```\n- e\n\n", 400), 3)
 	f.Fuzz(func(t *testing.T, source string, step int) {
 		if len(source) > 80_000 {
 			t.Skip("two messages are enough")
@@ -280,6 +280,73 @@ func TestRichRefused(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TR-16: a refusal of a rich message that Telegram doesn't document makes this answer HTML: after three refused edits in a row, and at once at
+// its end. The answer is complete, and the chat keeps rich messages.
+func TestRichRefusedForUnknownReason(t *testing.T) {
+	body := `{"ok":false,"error_code":400,"description":"Bad Request: SOMETHING_NEW"}`
+	for name, c := range map[string]struct {
+		method     string
+		nth, times int
+		refused    int  // requests
+		html       bool // the answer
+	}{
+		"each edit":          {"editMessageText", 1, -1, 3, true},
+		"two of three edits": {"editMessageText", 1, 2, 2, false},
+		"later edits":        {"editMessageText", 5, -1, 3, true},
+		"the post":           {"sendRichMessage", 1, -1, 1, true},
+	} {
+		withBot(t, func(t *testing.T, r *botHarness) {
+			r.bot.config.Format = FormatRich
+			r.Fault(telegramfake.Fault{Method: c.method, Rich: true, Nth: c.nth, Times: c.times, Status: 400, Body: body})
+			chat, s := r.private()
+			want, said := r.grow(s, gateOf(), "run", 600), ""
+			all := r.Messages(chat)
+			for _, m := range all {
+				said += m.Text + " "
+				if (m.Rich == nil) != c.html {
+					t.Errorf("%s: %+v", name, m)
+				}
+			}
+			if strings.TrimSpace(said) != want || (len(all) > 1) != c.html {
+				t.Errorf("%s: %d messages with %d of %d bytes", name, len(all), len(said), len(want))
+			}
+			refused := 0
+			for _, q := range r.Log() {
+				if q.Fault != "" {
+					refused++
+				}
+			}
+			if refused != c.refused {
+				t.Errorf("%s: %d refused requests; want %d", name, refused, c.refused)
+			}
+			if !isRich(newSink(r.bot, s.to).Render(view("# a"))[0]) {
+				t.Errorf("%s: the chat has no rich messages any more", name)
+			}
+		})
+	}
+}
+
+// Only the last edit of a long rich answer is refused: its text is there nevertheless.
+func TestRichLastEditRefused(t *testing.T) {
+	withBot(t, func(t *testing.T, r *botHarness) {
+		r.bot.config.Format = FormatRich
+		chat, s := r.private()
+		id := r.post(s, "a")
+		v := view(strings.Repeat("word ", 1000))
+		v.Outcome.Status = answer.Completed
+		part := s.Render(v)[0]
+		r.Fault(telegramfake.Fault{Rich: true, Times: -1, Status: 400, Body: `{"ok":false,"error_code":400,"description":"Bad Request: SOMETHING_NEW"}`})
+		if err := s.Edit(t.Context(), id, part); !errors.Is(err, progressive.ErrUnsent) {
+			t.Errorf("%v", err)
+		}
+		parts := s.Render(v)
+		require.NoError(t, s.Edit(t.Context(), id, parts[0]))
+		if len(parts) != 2 || isRich(parts[0]) || r.Messages(chat)[0].Rich != nil {
+			t.Errorf("%d parts", len(parts))
+		}
+	})
 }
 
 // Lines about calls are behind the newest one, below the text, and a repeated message has its mark.

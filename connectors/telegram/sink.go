@@ -32,6 +32,8 @@ type sink struct {
 	topic    deletedTopic
 	prose    *progressive.MarkdownMessages
 	rich     *progressive.MarkdownMessages // instead, unless the chat refuses it; nil if the format is HTML
+	refusals int                           // of rich messages in a row, for unknown reasons
+	ended    bool                          // the last rendered answer is complete
 }
 
 func newSink(t *Telegram, to address) *sink {
@@ -99,6 +101,7 @@ func (s *sink) Render(v answer.View, refused ...string) []progressive.Part {
 	if parts := s.whisper.replaced(v, s.prose.Say); parts != nil {
 		return parts
 	}
+	s.ended = v.Outcome.Done()
 	if s.rich != nil && !s.telegram.unrich.has(s.to.Chat) {
 		return s.rich.Parts(v, refused...)
 	}

@@ -34,11 +34,12 @@ type openPart struct {
 
 func (b *blockLayout) read(stable []Piece) {
 	for _, p := range shortTables(stable) {
-		if !b.fits(b.last, p) {
+		grown, ok := b.with(b.last, p)
+		if !ok {
 			b.full = b.write(b.full, withoutPreview(b.last.pieces))
-			b.last = openPart{}
+			grown, _ = b.with(openPart{}, p)
 		}
-		b.last = b.with(b.last, p)
+		b.last = grown
 	}
 }
 
@@ -49,17 +50,21 @@ func (b *blockLayout) parts(e ending) []Rendered {
 	last.pieces = slices.Clip(last.pieces)
 	sure := shortTables(e.sure)
 	for i, p := range shortTables(e.pieces) {
-		if !b.fits(last, p) {
+		grown, ok := b.with(last, p)
+		if !ok {
 			if e.open && i >= len(sure) { // it may still become something else
 				break
 			}
-			if e.open && b.fits(last, sure[i]) {
-				last = b.with(last, sure[i])
-				break
+			if e.open {
+				if grown, ok = b.with(last, sure[i]); ok {
+					last = grown
+					break
+				}
 			}
-			parts, last = b.write(parts, withoutPreview(last.pieces)), openPart{}
+			parts = b.write(parts, withoutPreview(last.pieces))
+			grown, _ = b.with(openPart{}, p)
 		}
-		last = b.with(last, p)
+		last = grown
 	}
 	if !e.open {
 		last.pieces = withoutPreview(last.pieces)
@@ -67,18 +72,15 @@ func (b *blockLayout) parts(e ending) []Rendered {
 	return b.write(parts, last.pieces)
 }
 
-// fits reports whether last has room for p. An empty part always has.
-func (b *blockLayout) fits(last openPart, p Piece) bool {
-	return len(last.pieces) == 0 || b.l.within(b.with(last, p).size)
-}
-
-func (b *blockLayout) with(last openPart, p Piece) openPart {
+// with returns last with p, and whether there is room for it. An empty part always has room.
+func (b *blockLayout) with(last openPart, p Piece) (grown openPart, ok bool) {
 	_, length, blocks := b.d.Blocks.Write([]Piece{p})
 	length++ // a newline, if it is joined to the last
 	if n := len(last.pieces); n > 0 && isList(last.pieces[n-1]) && isList(p) {
 		blocks-- // one with the last
 	}
-	return openPart{append(last.pieces, p), last.size.plus(cost{length: length, entities: blocks})}
+	grown = openPart{append(last.pieces, p), last.size.plus(cost{length: length, entities: blocks})}
+	return grown, len(last.pieces) == 0 || b.l.within(grown.size)
 }
 
 func isList(p Piece) bool {

@@ -24,6 +24,7 @@ type Fault struct {
 	Body        string        // empty: the HTML page of a proxy
 	RetryAfter  int           // answer 429 with these seconds; the chat is held for that long
 	ParseError  bool          // refuse the markup; hits only requests with a parse_mode
+	Rich        bool          // hits only requests with a rich message
 	Duplicate   bool          // each update of a getUpdates answer comes twice
 }
 
@@ -71,7 +72,7 @@ func (s *Server) faultFor(c *call) (due Fault) {
 }
 
 func (a *armed) matches(c *call) bool {
-	return (a.Method == "" || strings.EqualFold(a.Method, c.name)) &&
+	return (!a.Rich || c.params["rich_message"] != "") && (a.Method == "" || strings.EqualFold(a.Method, c.name)) &&
 		(a.Chat == 0 || a.Chat == c.log.Chat) &&
 		(!a.ParseError || c.params["parse_mode"] != "")
 }
