@@ -400,8 +400,12 @@ func signaler(signalers map[string]connectors.Signaler, gate progressive.Gate) f
 		if show == nil {
 			return nil
 		}
+		priority := progressive.PriorityStatus
+		if s.Is == chat.NoStatus { // a status that has ended goes before the edits of other answers
+			priority = progressive.PriorityFirst
+		}
 		return func(ctx context.Context) error {
-			leave, err := gate.Enter(ctx, progressive.Ticket{Scopes: scopes, Priority: progressive.PriorityStatus})
+			leave, err := gate.Enter(ctx, progressive.Ticket{Scopes: scopes, Priority: priority})
 			if err == nil {
 				ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signalTime)
 				defer cancel()
