@@ -114,7 +114,7 @@ func TestDiscordMissingPermissions(t *testing.T) {
 			t.Helper()
 			n := 0
 			for _, text := range connectortest.BotTexts(c, c.ada) {
-				if strings.HasPrefix(text, "I lack permissions in #") && strings.Contains(text, ": "+what+".") {
+				if strings.HasPrefix(text, "I lack permissions in ") && strings.Contains(text, " ("+what+").") {
 					n++
 				}
 			}

@@ -8,6 +8,7 @@ import (
 	"parley/config"
 	"parley/connectors/connectortest"
 	"parley/connectors/connectortest/discordworld"
+	"parley/connectors/discord/discordfake"
 )
 
 // The owner opens one channel of a new server: strangers are answered there and nowhere else, also after a crash. They are greeted in the
@@ -42,6 +43,53 @@ func TestOneChannelIsOpened(t *testing.T) {
 		if got := connectortest.BotTexts(c, openings); len(got) != 1 {
 			c.Errorf("the open channel shows %q", got)
 		}
+	})
+}
+
+// At its start, and not only after a refusal, the bot tells the owner which permissions it lacks in the channels that are open: in one message,
+// once, and again if another one goes.
+func TestMissingPermissionsAreToldAtTheStart(t *testing.T) {
+	onDiscord(t, func(c *chatHarness, w *discordworld.Platform) {
+		ownedByAda(c)
+		c.Say(connectortest.Ada, c.ada, "Hi")
+		c.WaitIdle()
+		guild, general := w.Fake.AddBotToIn("Chess Club", "en", "openings", "endgames")
+		c.Pass(10 * time.Second)
+		c.waitShown(connectortest.Room(general), "Mention me with a question")
+		w.PressLabel(connectortest.Ada, c.ada, "Everyone here")
+		c.Pass(10 * time.Second)
+		openings, endgames := w.Fake.ChannelNamed(guild, "openings"), w.Fake.ChannelNamed(guild, "endgames")
+		c.Mention(connectortest.Eve, connectortest.Room(general), "Hello")
+		c.Pass(10 * time.Second)
+		w.Fake.Deny(string(c.group), discordfake.SendMessages) // that isn't open
+		w.Fake.Deny(openings, discordfake.SendMessages)
+		w.Fake.Deny(endgames, discordfake.AddReactions)
+		restarted := func(want ...string) {
+			c.Helper()
+			c.crash()
+			c.start()
+			w.Fake.InvalidateSessions(false) // the next login begins a new one
+			c.Pass(time.Minute)
+			var told []string
+			for _, text := range connectortest.BotTexts(c, c.ada) {
+				if strings.HasPrefix(text, "I lack permissions") {
+					told = append(told, text)
+				}
+			}
+			if len(told) != len(want) {
+				c.Fatalf("the owner reads %q", told)
+			}
+			for i := range want {
+				if !strings.HasPrefix(told[i], "I lack permissions in Chess Club: "+want[i]+".") {
+					c.Errorf("the owner reads %q; want %q", told[i], want[i])
+				}
+			}
+		}
+		first := "#openings (Send Messages), #endgames (Add Reactions)"
+		restarted(first)
+		restarted(first)
+		w.Fake.Deny(openings, discordfake.ReadHistory)
+		restarted(first, "#openings (Send Messages, Read Message History), #endgames (Add Reactions)")
 	})
 }
 

@@ -2,6 +2,7 @@ package discord
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
@@ -74,11 +75,8 @@ type rights struct {
 // rights returns the bot's permissions in a server. It fails with the error of a request.
 func (d *Discord) rights(ctx context.Context, guild, me string) (rights, error) {
 	var g struct {
-		Name  string `json:"name"`
-		Roles []struct {
-			ID          string `json:"id"`
-			Permissions string `json:"permissions"`
-		} `json:"roles"`
+		Name  string       `json:"name"`
+		Roles []serverRole `json:"roles"`
 	}
 	var own struct {
 		Roles []string `json:"roles"`
@@ -87,13 +85,67 @@ func (d *Discord) rights(ctx context.Context, guild, me string) (rights, error) 
 	if err == nil {
 		err = d.client.do(ctx, http.MethodGet, "guilds/"+guild+"/members/"+me, nil, &own)
 	}
-	found := rights{guild: guild, name: g.Name, me: me, roles: own.Roles}
-	for _, r := range g.Roles {
-		if r.ID == guild || slices.Contains(own.Roles, r.ID) {
-			found.base |= bits(r.Permissions)
+	return rights{guild: guild, name: g.Name, me: me, roles: own.Roles}.with(g.Roles), err
+}
+
+// serverRole is a role of a server with its permissions.
+type serverRole struct {
+	ID          string `json:"id"`
+	Permissions string `json:"permissions"`
+}
+
+// with returns m with the permissions of everyone and of its roles.
+func (m rights) with(all []serverRole) rights {
+	for _, r := range all {
+		if r.ID == m.guild || slices.Contains(m.roles, r.ID) {
+			m.base |= bits(r.Permissions)
 		}
 	}
-	return found, err
+	return m
+}
+
+// lacks returns the names of the permissions that granted lacks in a channel, or a thread.
+func lacks(granted uint64, thread bool) (names []string) {
+	for _, p := range needed(thread) {
+		if granted&p.bit == 0 {
+			names = append(names, p.name)
+		}
+	}
+	return names
+}
+
+// The types of the channels with messages of users.
+const (
+	announcementChannel = 5
+	forumChannel        = 15
+)
+
+// lackingIn returns the channels of a server where the bot lacks permissions, as the server describes itself, without requests. Channels
+// that the bot can't view are hidden on purpose.
+func lackingIn(guild, me string, raw []byte, all []guildChannel) (found []chat.Channel) {
+	var g struct {
+		Roles   []serverRole `json:"roles"`
+		Members []struct {
+			User  user     `json:"user"`
+			Roles []string `json:"roles"`
+		} `json:"members"`
+	}
+	_ = json.Unmarshal(raw, &g) // without the bot as a member, nothing is known
+	for _, m := range g.Members {
+		if m.User.ID != me {
+			continue
+		}
+		has := rights{guild: guild, me: me, roles: m.Roles}.with(g.Roles)
+		for _, c := range all {
+			if !slices.Contains([]int{textChannel, announcementChannel, forumChannel}, c.Type) || c.Flags&maskedChannel != 0 {
+				continue
+			}
+			if names := lacks(has.in(c.Overwrites), c.Type == forumChannel); len(names) > 0 {
+				found = append(found, chat.Channel{ID: c.ID, Name: c.Name, Lacks: names})
+			}
+		}
+	}
+	return found
 }
 
 // report tells the owner, through the runtime, which permissions the bot lacks in a channel, if err is a refusal because of one. It asks
@@ -106,7 +158,7 @@ func (d *Discord) report(ctx context.Context, guild, channel string, err error) 
 	}
 	d.reported.of(ctx, channel, func(ctx context.Context, _ bool) (bool, error) {
 		in, err := d.lacking(ctx, guild, channel)
-		if err == nil && len(in.Lacks) > 0 {
+		if err == nil && len(in.Lacking[0].Lacks) > 0 {
 			_, err = (*h)(ctx, in)
 		}
 		if err != nil {
@@ -142,11 +194,6 @@ func (d *Discord) lacking(ctx context.Context, guild, channel string) (in chat.J
 	if name == "" {
 		name = channel
 	}
-	in.Channels = []chat.Channel{{ID: channel, Name: name}}
-	for _, p := range needed(thread) {
-		if granted&p.bit == 0 {
-			in.Lacks = append(in.Lacks, p.name)
-		}
-	}
+	in.Lacking = []chat.Channel{{ID: channel, Name: name, Lacks: lacks(granted, thread)}}
 	return in, err
 }

@@ -150,6 +150,8 @@ func (q *intake) guild(kind string, raw []byte) error {
 		q.places.learn(slices.Concat(g.Channels, g.Threads))
 		q.described(g.ID, raw)
 		in := chat.Joined{World: chat.World{ID: worldID(g.ID), Connector: Name, Name: g.Name}}
+		in.Lacking = lackingIn(g.ID, q.me, raw, g.Channels)
+		in.Described = len(in.Lacking) > 0
 		lately := time.Since(g.Added) < arrivalTime
 		if lately {
 			in.Added, in.Locale, in.Channels = g.Added, g.Locale, writable(g.Channels)

@@ -2,6 +2,7 @@ package access
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -59,10 +60,8 @@ func (d *Pairing) Arrived(ctx context.Context, j chat.Joined) error {
 	if !j.Muted.IsZero() {
 		return d.TellOwners(ctx, fmt.Sprintf("muted/%s/%d", j.World.ID, j.Muted.Unix()), "owner.muted", "place", j.World.Name)
 	}
-	if len(j.Lacks) > 0 && len(j.Channels) > 0 {
-		in, lacks := j.Channels[0], strings.Join(j.Lacks, ", ")
-		place := fmt.Sprintf("#%s (%s)", in.Name, j.World.Name)
-		return d.TellOwners(ctx, fmt.Sprintf("lacks/%s/%s/%s", j.World.ID, in.ID, lacks), "owner.lacks", "place", place, "permissions", lacks)
+	if err := d.tellLacking(ctx, j); err != nil {
+		return err
 	}
 	if j.World.ID == "" || j.Added.IsZero() || time.Since(j.Added) > arrivedLate || d.Memo == nil || d.Policy.Open[j.World.Connector] {
 		return nil
@@ -103,6 +102,46 @@ func (d *Pairing) Arrived(ctx context.Context, j chat.Joined) error {
 		}
 	}
 	return nil
+}
+
+// tellLacking tells the owners about the permissions that the agent lacks in channels of a server: once, unless other ones are lacking later.
+// It fails with the error of the store.
+func (d *Pairing) tellLacking(ctx context.Context, j chat.Joined) error {
+	var names, ids []string
+	for _, c := range j.Lacking {
+		lacks := strings.Join(c.Lacks, ", ")
+		in, err := !j.Described, error(nil)
+		if !in {
+			in, err = d.serves(ctx, chat.Room{World: j.World.ID, Connector: j.World.Connector, Kind: chat.Group, Chats: []string{c.ID}})
+		}
+		if err != nil {
+			return err
+		}
+		if in {
+			names, ids = append(names, fmt.Sprintf("#%s (%s)", c.Name, lacks)), append(ids, c.ID+"/"+lacks)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	slices.Sort(ids)
+	set := sha256.Sum256([]byte(strings.Join(ids, ";")))
+	if len(names) > mostChannels {
+		names = append(names[:mostChannels], "…")
+	}
+	return d.TellOwners(ctx, fmt.Sprintf("lacks/%s/%x", j.World.ID, set[:12]), "owner.lacks", "place", j.World.Name, "permissions", strings.Join(names, ", "))
+}
+
+// serves reports whether the configuration or an owner has chosen r as a place where users talk to the agent. It fails with the error of
+// the store.
+func (d *Pairing) serves(ctx context.Context, r chat.Room) (bool, error) {
+	if d.Policy.Off(r) {
+		return false, nil
+	}
+	if d.Policy.Guests.hold(r) || d.Policy.Listen.hold(r) || d.Policy.Always.hold(r) {
+		return true, nil
+	}
+	return d.isOpen(ctx, r)
 }
 
 // ChosenOpening carries out an owner's choice about a new server or group, and returns the reply. notYours is the reply to other users. It

@@ -100,8 +100,10 @@ type (
 		Note  string
 		// Muted is when the agent lost the right to write there; zero if it has it.
 		Muted time.Time
-		// Lacks are the names of the permissions that the agent lacks in the first of Channels; empty for other reports.
-		Lacks []string
+		// Lacking are channels of the world where the agent lacks permissions. If Described is set, they are all such channels, in use
+		// or not.
+		Lacking   []Channel
+		Described bool
 		// Channels are the first channels of the world that members write in, in their order, and Locale is its language; can be empty.
 		Channels []Channel
 		Locale   string
@@ -197,8 +199,9 @@ func (Joined) inbound() {}
 
 // Channel is a channel of a world, with the platform's own id. It is stored with questions.
 type Channel struct {
-	ID   string `json:"id"`
-	Name string `json:"name"`
+	ID    string   `json:"id"`
+	Name  string   `json:"name"`
+	Lacks []string `json:"lacks,omitempty"` // the names of the permissions that the agent lacks there
 }
 
 func (Left) inbound() {}

@@ -105,11 +105,11 @@ func (s *Server) inputMedia(c *call) (*Upload, error) {
 }
 
 // describe sets the caption of f.
-func (f *Upload) describe(caption, mode string) (err error) {
+func (u *Upload) describe(caption, mode string) (err error) {
 	if caption == "" {
 		return nil
 	}
-	if f.Caption, f.Entities, _, err = format(caption, strings.EqualFold(mode, "html"), nil); err == nil && units(f.Caption) > maxCaption {
+	if u.Caption, u.Entities, _, err = format(caption, strings.EqualFold(mode, "html"), nil); err == nil && units(u.Caption) > maxCaption {
 		return badRequest("message caption is too long")
 	}
 	return err
