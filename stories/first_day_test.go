@@ -93,6 +93,53 @@ func TestMissingPermissionsAreToldAtTheStart(t *testing.T) {
 	})
 }
 
+// The user who added the bot to a server is welcomed in a direct message, once, also after a crash and a new login: as the audit log says, or
+// else the owner of the server. If they own the bot too, there is one message.
+func TestUserWhoAddedTheBotIsWelcomed(t *testing.T) {
+	for name, c := range map[string]struct {
+		owner, adder connectortest.User
+		audited      bool
+	}{
+		"audit log":        {connectortest.Ada, connectortest.Bob, true},
+		"no audit log":     {connectortest.Bob, "", false},
+		"owner of the bot": {connectortest.Bob, connectortest.Ada, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onDiscord(t, func(h *chatHarness, w *discordworld.Platform) {
+				ownedByAda(h)
+				h.Say(connectortest.Ada, h.ada, "Hi")
+				h.WaitIdle()
+				added := ""
+				if c.audited {
+					added = w.User(c.adder)
+				}
+				w.Fake.Adding(w.User(c.owner), added)
+				_, general := w.Fake.AddBotToIn("Chess Club", "en")
+				h.Pass(10 * time.Second)
+				h.Mention(connectortest.Eve, connectortest.Room(general), "Hello")
+				h.Pass(10 * time.Second)
+				h.crash()
+				h.start()
+				w.Fake.InvalidateSessions(false)
+				h.Pass(time.Minute)
+				adas := strings.Join(connectortest.BotTexts(h, h.ada), "\n")
+				bob := connectortest.Room(w.Fake.AddDM(w.User(connectortest.Bob)))
+				h.Say(connectortest.Bob, bob, "Thanks")
+				h.Pass(10 * time.Second)
+				bobs := strings.Join(connectortest.BotTexts(h, bob), "\n")
+				const thanks, asks, steps = "Thank you for adding me to **Chess Club**!", "Who can talk to me there?", "1. Mention me with a question."
+				want := map[bool][2]int{true: {1, 0}, false: {0, 1}}[c.adder == connectortest.Ada]
+				if got := [2]int{strings.Count(adas, thanks), strings.Count(bobs, thanks)}; got != want {
+					t.Errorf("Ada and Bob were welcomed %v times; want %v:\n%s\n%s", got, want, adas, bobs)
+				}
+				if strings.Count(adas, asks) != 1 || strings.Contains(bobs, asks) || strings.Count(bobs, steps) != want[1] || strings.Count(adas, "1. Choose below") != want[0] {
+					t.Errorf("Ada reads:\n%s\nBob reads:\n%s", adas, bobs)
+				}
+			})
+		})
+	}
+}
+
 // A stranger asks for access with the button below the refusal of a slash command; the owner approves them once.
 func TestStrangerAsksForAccess(t *testing.T) {
 	pairing := func(cfg *config.Config) { cfg.Access.Direct = config.DirectPairing }

@@ -134,6 +134,7 @@ func (q *intake) guild(kind string, raw []byte) error {
 		Unavailable any            `json:"unavailable"` // in a deletion it means an outage; the bot is still a member
 		Added       time.Time      `json:"joined_at"`
 		System      string         `json:"system_channel_id"` // for greetings; can be empty
+		Owner       string         `json:"owner_id"`
 		Locale      string         `json:"preferred_locale"`
 		Channels    []guildChannel `json:"channels"`
 		Threads     []guildChannel `json:"threads"`
@@ -161,12 +162,58 @@ func (q *intake) guild(kind string, raw []byte) error {
 			in.Room = chat.Room{ID: roomID(g.System), World: in.World.ID, Kind: chat.Group, Connector: Name, Chats: []string{g.System}}
 			in.Room.Address = chat.Address{Connector: Name, Room: in.Room.ID, ConnectorData: own}
 		}
-		q.note(g.ID, "", in)
+		q.noteLater(g.ID, "", "arrival", func(ctx context.Context) chat.Inbound {
+			if lately {
+				in.AddedBy, in.Direct = q.addedBy(ctx, g.ID, g.Owner)
+			}
+			return in
+		})
 	default:
 		q.note(g.ID, "", chat.Left{World: worldID(g.ID)})
 	}
 	return nil
 }
+
+// addedBy returns the user who added the bot to a server, and their direct chat: the audit log names them where the bot can read it. Otherwise
+// it is the owner of the server, who is the only one for sure with the right to add bots.
+func (q *intake) addedBy(ctx context.Context, guild, owner string) (who chat.EntityID, direct chat.Room) {
+	ctx, cancel := context.WithTimeout(ctx, placeTime)
+	defer cancel()
+	var log struct {
+		Entries []struct {
+			User   string `json:"user_id"`
+			Target string `json:"target_id"`
+		} `json:"audit_log_entries"`
+	}
+	if err := q.client.do(ctx, http.MethodGet, fmt.Sprintf("guilds/%s/audit-logs?action_type=%d&limit=%d", guild, botAdded, mostAdded), nil, &log); err != nil {
+		q.log.Debug("the audit log can't be read; the owner of the server is welcomed", "err", err)
+	}
+	for _, e := range log.Entries { // the newest first
+		if e.Target == q.me && snowflake(e.User) != 0 {
+			owner = e.User
+			break
+		}
+	}
+	var dm struct {
+		ID string `json:"id"`
+	}
+	if snowflake(owner) == 0 {
+		return "", direct
+	}
+	err := q.client.do(ctx, http.MethodPost, "users/@me/channels", map[string]string{"recipient_id": owner}, &dm)
+	if err != nil || snowflake(dm.ID) == 0 {
+		q.log.Info("the user who added the bot can't be welcomed", "err", err)
+		return entityID(owner), direct
+	}
+	direct = chat.Room{ID: roomID(dm.ID), Kind: chat.Direct, Connector: Name, Chats: []string{dm.ID}}
+	direct.Address = chat.Address{Connector: Name, Room: direct.ID, ConnectorData: address{Channel: dm.ID, Kind: chat.Direct}.encode()}
+	return entityID(owner), direct
+}
+
+const (
+	botAdded  = 28 // the type of an entry in the audit log
+	mostAdded = 10 // entries; other bots can be added in the same hour
+)
 
 // guildChannel is a channel or a thread as Discord describes it.
 type guildChannel struct {

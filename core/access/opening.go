@@ -67,14 +67,25 @@ func (d *Pairing) Arrived(ctx context.Context, j chat.Joined) error {
 		return nil
 	}
 	place := chat.Room{World: j.World.ID, Connector: j.World.Connector, Kind: chat.Group, Chats: j.Room.Chats}
-	if d.Policy.Off(place) || d.Policy.Guests.hold(place) {
-		return nil // the configuration decides
+	if d.Policy.Off(place) {
+		return nil
 	}
 	rooms, err := d.OwnersRooms(ctx)
-	if err != nil || len(rooms) == 0 {
+	if err != nil {
 		return err
 	}
 	key := fmt.Sprintf("arrived/%s/%d", j.World.ID, j.Added.Unix())
+	given := d.Policy.Guests.hold(place) // the configuration lets everyone in
+	if _, owns := rooms[j.AddedBy]; j.Direct.ID != "" && (given || !owns) {
+		v := lang.In(j.Locale)
+		text := v.Say("opening.added", "place", j.World.Name) + "\n\n" + v.Say("opening.hello")
+		if err := d.Tell(ctx, chat.Notice{To: j.Direct.Address, Key: key, Text: text}); err != nil {
+			d.Log.Warn("can't welcome the user who added the agent", "world", j.World.ID, "err", err)
+		}
+	}
+	if given || len(rooms) == 0 {
+		return nil
+	}
 	payload, err := json.Marshal(opening{World: j.World.ID, Name: j.World.Name, Channels: j.Channels[:min(len(j.Channels), mostChannels)]})
 	if err != nil {
 		return fmt.Errorf("ask about %s: %w", j.World.ID, err)
@@ -82,6 +93,9 @@ func (d *Pairing) Arrived(ctx context.Context, j chat.Joined) error {
 	for owner, room := range rooms {
 		ctx := d.Speak(ctx, owner)
 		text := lang.Say(ctx, "opening.arrived", "place", j.World.Name, "platform", j.World.Connector)
+		if owner == j.AddedBy {
+			text = lang.Say(ctx, "opening.added", "place", j.World.Name) + " " + lang.Say(ctx, "opening.steps") + "\n\n" + text
+		}
 		if j.Note != "" {
 			text += "\n\n" + j.Note
 		}

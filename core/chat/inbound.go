@@ -107,6 +107,9 @@ type (
 		// Channels are the first channels of the world that members write in, in their order, and Locale is its language; can be empty.
 		Channels []Channel
 		Locale   string
+		// AddedBy is the user who added the agent, and Direct is their direct chat; empty if they are unknown, or can't be written to.
+		AddedBy EntityID
+		Direct  Room
 	}
 	// Left reports that a user, or the agent itself if Entity is empty, has left a world. Without a world it concerns
 	// the agent and a single room. Runs in rooms that the agent has left end.

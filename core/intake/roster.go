@@ -74,6 +74,15 @@ func (ro *Roster) joined(ctx context.Context, j chat.Joined) error {
 			return fmt.Errorf("join %s: %w", j.Room.ID, err)
 		}
 	}
+	if j.Direct.ID != "" {
+		_, err := ro.Store.Room(ctx, j.Direct.ID)
+		if errors.Is(err, chat.ErrNotFound) { // otherwise it has a name
+			err = ro.saveRoom(ctx, j.Direct)
+		}
+		if err != nil {
+			return fmt.Errorf("find the direct chat with %s: %w", j.AddedBy, err)
+		}
+	}
 	if j.Entity.ID == "" || j.Entity.ID == ro.Agent {
 		if err := ro.Pairing.Arrived(ctx, j); err != nil {
 			return fmt.Errorf("ask about %s: %w", j.World.ID, err)

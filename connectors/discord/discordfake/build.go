@@ -53,7 +53,7 @@ func (s *Server) AddBotTo(name string) (guildID, channelID string) {
 // AddBotToIn is AddBotTo for a server with a language and more channels.
 func (s *Server) AddBotToIn(name, locale string, more ...string) (guildID, channelID string) {
 	s.mu.Lock()
-	g := &guild{id: s.nextID(), name: name, joined: time.Now(), greets: s.nextID(), locale: locale}
+	g := &guild{id: s.nextID(), name: name, joined: time.Now(), greets: s.nextID(), locale: locale, owner: s.owner, addedBy: s.addedBy}
 	c := &channel{id: g.greets, name: "general", guild: g}
 	g.channels = []*channel{c}
 	for _, other := range more {
@@ -65,6 +65,13 @@ func (s *Server) AddBotToIn(name, locale string, more ...string) (guildID, chann
 	s.emit(event{name: "GUILD_CREATE", guild: g.id, needs: IntentGuilds, data: s.guildObject(g)})
 	s.mu.Unlock()
 	return g.id, c.id
+}
+
+// Adding names the owner of the servers that the bot is added to from now on, and the user who adds it, if the bot can read the audit log.
+func (s *Server) Adding(owner, addedBy string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.owner, s.addedBy = owner, addedBy
 }
 
 // ChannelNamed is the id of a channel of a guild.

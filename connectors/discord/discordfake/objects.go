@@ -69,7 +69,7 @@ func bareGuild(g *guild) object {
 		roles = append(roles, roleObject(r, i+1))
 	}
 	return object{
-		"id": g.id, "name": g.name, "icon": nil, "owner_id": g.id, "roles": roles,
+		"id": g.id, "name": g.name, "icon": nil, "owner_id": cmp.Or(g.owner, g.id), "roles": roles,
 		"emojis": []object{}, "stickers": []object{}, "features": []string{}, "preferred_locale": g.preferred(),
 		"splash": nil, "discovery_splash": nil, "banner": nil, "description": nil, "application_id": nil, "vanity_url_code": nil, "hub_type": nil,
 		"afk_channel_id": nil, "rules_channel_id": nil, "public_updates_channel_id": nil, "safety_alerts_channel_id": nil, "incidents_data": nil,

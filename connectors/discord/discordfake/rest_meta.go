@@ -68,6 +68,22 @@ func (s *Server) getMember(c *call) (int, any, *apiError) {
 	return http.StatusOK, u.guildMember(time.Now()), nil
 }
 
+func (s *Server) getAuditLog(c *call) (int, any, *apiError) {
+	g := s.world.guilds[c.params["guild_id"]]
+	if g == nil || g.addedBy == "" {
+		return 0, nil, refuse(http.StatusForbidden, 50013, "Missing Permissions")
+	}
+	entries := []object{
+		{"id": s.nextID(), "action_type": 28, "user_id": g.id, "target_id": g.id}, // of another bot
+		{"id": s.nextID(), "action_type": 28, "user_id": g.addedBy, "target_id": s.bot.id},
+	}
+	o := object{"audit_log_entries": entries}
+	for _, list := range []string{"users", "integrations", "webhooks", "guild_scheduled_events", "threads", "application_commands", "auto_moderation_rules"} {
+		o[list] = []object{}
+	}
+	return http.StatusOK, o, nil
+}
+
 func (s *Server) getRoles(c *call) (int, any, *apiError) {
 	g := s.world.guilds[c.params["guild_id"]]
 	if g == nil {

@@ -19,6 +19,7 @@ const (
 	GetGuild       Route = "GET /guilds/{guild_id}"
 	GetMember      Route = "GET /guilds/{guild_id}/members/{user_id}"
 	GetRoles       Route = "GET /guilds/{guild_id}/roles"
+	GetAuditLog    Route = "GET /guilds/{guild_id}/audit-logs"
 	GetChannel     Route = "GET /channels/{channel_id}"
 	GetMessages    Route = "GET /channels/{channel_id}/messages"
 	GetMessage     Route = "GET /channels/{channel_id}/messages/{message_id}"
@@ -68,6 +69,7 @@ func endpoints() []endpoint {
 		{GetApplication, (*Server).getApplication},
 		{GetGuild, (*Server).getGuild},
 		{GetRoles, (*Server).getRoles},
+		{GetAuditLog, (*Server).getAuditLog},
 		{GetMember, (*Server).getMember},
 		{GetChannel, (*Server).getChannel},
 		{GetMessages, (*Server).getMessages},

@@ -22,6 +22,8 @@ type Server struct {
 	host    string // under which it was asked last
 	bot     *user
 	ids     snowflakes
+	owner   string // of the servers that the bot is added to, see Adding
+	addedBy string
 	world   state
 	limits  limiter
 	nonces  nonceMemory

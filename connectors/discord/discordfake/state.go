@@ -57,6 +57,8 @@ type guild struct {
 	greets     string    // the system channel
 	locale     string    // en-US if empty
 	noCommands bool      // without the scope applications.commands
+	owner      string    // a user; unknown if empty
+	addedBy    string    // who added the bot, as the audit log says; the bot can't read that if it is empty
 }
 
 type channel struct {
