@@ -5,7 +5,6 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
-	"parley/core/text"
 )
 
 // Pinger is a [Sink] whose new messages notify users, except those with [Part].Silent. With a sink that lacks it, or returns false, no
@@ -163,7 +162,7 @@ func (p *pings) nextPointer(m *Message, v answer.View, now time.Time) (s step, o
 		if h.state != posted {
 			continue
 		}
-		parts := m.sink.Render(answer.View{Segments: []answer.Segment{{Text: firstSentence(v) + " ⬆️"}}})
+		parts := m.sink.Render(answer.View{Segments: []answer.Segment{{Text: v.FirstSentence(maxPointer) + " ⬆️"}}})
 		if len(parts) == 0 || parts[0].File != nil {
 			break
 		}
@@ -171,14 +170,4 @@ func (p *pings) nextPointer(m *Message, v answer.View, now time.Time) (s step, o
 		return step{op: Post, index: pointerPart, part: parts[0]}, true
 	}
 	return step{}, false
-}
-
-// firstSentence returns the first sentence of the text of v, without markup of blocks. It is empty if there is no text.
-func firstSentence(v answer.View) string {
-	for _, s := range v.Segments {
-		if said := text.FirstSentence(s.Text, maxPointer); s.Call == "" && !s.Notice && said != "" {
-			return said
-		}
-	}
-	return ""
 }

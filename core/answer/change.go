@@ -243,6 +243,16 @@ func (v View) Files() (all []llm.File) {
 	return all
 }
 
+// FirstSentence returns the first sentence of the text, without markup of blocks, in at most most characters. It is empty if there is no text.
+func (v View) FirstSentence(most int) string {
+	for _, s := range v.Segments {
+		if said := text.FirstSentence(s.Text, most); s.Call == "" && !s.Notice && said != "" {
+			return said
+		}
+	}
+	return ""
+}
+
 // Placed yields the segments, each with its byte offset in [View.Text].
 func (v View) Placed() iter.Seq2[int, Segment] {
 	return func(yield func(int, Segment) bool) {
