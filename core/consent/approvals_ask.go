@@ -352,7 +352,11 @@ func (ap *Approvals) Chosen(ctx context.Context, q chat.Question) (string, error
 		return lang.Say(ctx, "approval.later"), nil
 	// A decision that can't be made any more: it is the same one repeated, or another was faster.
 	case err != nil && (now.By != q.By || now.Decision != to && (to != chat.Approved && to != chat.Amended || now.Decision != chat.Used)):
-		return lang.Say(ctx, "approval.over"), nil
+		decided, err := ap.Retired(ctx, q)
+		if over := lang.Say(ctx, "approval.over"); decided != over {
+			decided = over + "\n" + decided
+		}
+		return strings.TrimSpace(decided), err
 	}
 	if err == nil && q.Run != "" && ap.Audit != nil { // not by the operator's page, which records its forms
 		ap.Audit(ctx, q.By, string(to), audited(q, now))

@@ -207,7 +207,7 @@ func TestAskedElsewhere(t *testing.T) {
 			t.Errorf(`the owner reads %q; want "Approved."`, said)
 		}
 	}
-	if said := says("Deny", "olga"); said != "This request has closed." || len(d.woken) != 2 || d.woken[0] != "room#1" {
+	if said := says("Deny", "olga"); said != "This request has closed.\n→ olga approved this." || len(d.woken) != 2 || d.woken[0] != "room#1" {
 		t.Errorf("too late she reads %q; woken are %q", said, d.woken)
 	}
 	if _, refused, err := d.asks("bob", `{}`, action.Writes, shop); refused != "" || err != nil {
