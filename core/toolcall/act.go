@@ -71,15 +71,17 @@ func (tc *Calls) Act(ctx context.Context, c llm.ToolCall) (result string, err er
 		return done.ForModel(), tc.record(c, done, false)
 	}
 	end.Parameters = string(made)
+	during := ctx
 	if writes {
-		ctx, err = tc.beginWriting(ctx, c)
+		during, err = tc.beginWriting(ctx, c)
 	} else {
 		err = tc.Risk.Begin(toolRisk)
 	}
-	if err != nil {
+	if err != nil { // without a context of the call
 		end.Error = lang.Say(ctx, "tool.cancelled")
 		return "", err
 	}
+	ctx = during
 	tc.Stage(c, answer.Tool{Stage: answer.StageRunning, Parameters: string(made)})
 	began := time.Now()
 	r, failure := tc.perform(ctx, t, c, made)
