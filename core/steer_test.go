@@ -1,10 +1,13 @@
 package core_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,6 +21,7 @@ import (
 	"parley/core/llm"
 	"parley/core/quota"
 	"parley/core/schedule"
+	"parley/core/storage"
 	"parley/core/turn"
 	"parley/gatewaytest"
 	"parley/plugins/essentials"
@@ -258,4 +262,37 @@ func looksForEach(req llm.Request) []step {
 		return []step{pause(3 * time.Second), call(0, fmt.Sprint("c", looked), "LOOK", "{}")}
 	}
 	return []step{pause(3 * time.Second), write("About " + strings.Join(open, ", ") + ": " + fox)}
+}
+
+// forgetful is a store whose first answer about a joined message is lost, after it has moved the message.
+type forgetful struct {
+	storage.Store
+	lost atomic.Bool
+}
+
+func (s *forgetful) Join(ctx context.Context, id chat.RunID, epoch chat.Epoch, from chat.RunID, day string, message ...quota.Charge) ([]chat.MemoryID, string, error) {
+	joined, over, err := s.Store.Join(ctx, id, epoch, from, day, message...)
+	if err == nil && !s.lost.Swap(true) {
+		return nil, "", errors.New("the connection was lost")
+	}
+	return joined, over, err
+}
+
+// A message that the store has moved to the run in progress is answered there, although the store's answer was lost.
+func TestSteerWithoutAnswerOfTheStore(t *testing.T) {
+	withHarness(t, func(w *harness) {
+		w.steering()
+		w.cfg.Store = &forgetful{Store: w.Store}
+		n := w.start()
+		w.model.queue([]step{call(0, "c", "LOOK", "{}")}, []step{write("Both done.")})
+		a := n.sendText("A")
+		time.Sleep(10 * time.Second)
+		n.sendText("And B")
+		w.wantAnswer(a, answer.Completed, "Both done.")
+		last := w.model.requests()[1].Messages
+		if got := last[len(last)-1].Text; got != "And B" {
+			w.Errorf("the second prompt ends with %q; want the message that has joined", got)
+		}
+		w.chat.forgetSeen() // the mark is not stored
+	})
 }

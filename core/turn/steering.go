@@ -71,7 +71,11 @@ func (s *steering) canJoin(from chat.Run) bool {
 func (s *steering) take(ctx context.Context, from chat.Run) (all []chat.Memory, err error) {
 	run := &s.at.run
 	for _, id := range from.Inputs {
-		m, err := s.journal.Store.Memory(ctx, id)
+		var m chat.Memory
+		err := s.journal.persist(ctx, func() (err error) { // it waits for a store that is away
+			m, err = s.journal.Store.Memory(ctx, id)
+			return err
+		})
 		if errors.Is(err, chat.ErrNotFound) || err == nil && len(m.Files) > 0 {
 			return nil, nil
 		} else if err != nil {
@@ -82,11 +86,24 @@ func (s *steering) take(ctx context.Context, from chat.Run) (all []chat.Memory, 
 	err = s.journal.Meter.CountJoined(ctx, func(day string, message ...quota.Charge) (over string, err error) {
 		err = s.journal.persist(ctx, func() error {
 			_, over, err = s.journal.Store.Join(s.at.life, run.ID, run.Epoch, from.ID, day, message...)
+			if errors.Is(err, answer.ErrLost) {
+				err = s.checkJoined(from)
+			}
 			return err
 		})
 		return over, err
 	})
 	return all, err
+}
+
+// checkJoined returns nil if the messages of the run from are inputs of this run: an earlier call has moved them, and its answer was lost.
+// Otherwise they would be in no prompt. It fails with [answer.ErrLost] if they are not, and with the error of the store.
+func (s *steering) checkJoined(from chat.Run) error {
+	now, err := s.journal.Store.Run(s.at.life, s.at.run.ID)
+	if err == nil && (now.Epoch != s.at.run.Epoch || !slices.Contains(now.Inputs, from.Inputs[0])) {
+		return answer.ErrLost
+	}
+	return err
 }
 
 // include adds messages to the turn as the checks of calls and the templates read it, and tells the asker.

@@ -10,6 +10,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/core/schedule"
 	"parley/internal/lang"
 	"parley/progressive/progressivetest"
 	"parley/sim"
@@ -36,6 +37,7 @@ func (w *simulation) check() (wrong []string) {
 		for i, run := range runs[r.id] {
 			wrong = append(wrong, r.excused(run, i == len(runs[r.id])-1)...)
 			said, _ := e.Stored(run.Said())
+			wrong = append(wrong, r.answers(run, said.Text)...)
 			if r.place.Connector != web {
 				wrong = append(wrong, w.shows(run, said.Text)...)
 			}
@@ -66,7 +68,7 @@ func (w *simulation) runsOf(r *room) (all []chat.Run) {
 func (r *room) repeated() (wrong []string) {
 	for _, s := range r.sent {
 		for _, acc := range s.again {
-			if !acc.Duplicate || acc.Run != s.acc.Run {
+			if !acc.Duplicate || acc.Run != s.acc.Run && !r.steers() { // it may have joined another run since
 				wrong = append(wrong, fmt.Sprintf("I1: %s was accepted as %+v, and later as %+v", s.id, s.acc, acc))
 			}
 		}
@@ -78,6 +80,9 @@ func (r *room) repeated() (wrong []string) {
 func (r *room) numbered() (wrong []string) {
 	var last chat.ResponseID
 	for _, s := range r.sent {
+		if r.steers() && s.acc.Duplicate { // it has joined an earlier turn before its acknowledgment arrived
+			continue
+		}
 		if s.acc.Response < last || s.acc.Run == "" {
 			wrong = append(wrong, fmt.Sprintf("%s, which is a later one, was accepted as %+v after turn %d", s.id, s.acc, last))
 		}
@@ -92,7 +97,7 @@ func (r *room) excused(run chat.Run, last bool) []string {
 	switch {
 	case o.Status == answer.Completed:
 		return nil
-	case o.Status == answer.Superseded && !last:
+	case o.Status == answer.Superseded && (!last || r.steers() && len(run.Inputs) == 0): // its messages may have joined the run before
 		return nil
 	case o.Status == answer.Stopped && slices.ContainsFunc(r.stops, func(at time.Time) bool { return !at.Before(run.Opened) }):
 		return nil
@@ -102,6 +107,28 @@ func (r *room) excused(run chat.Run, last bool) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("I2: run %s ended as %+v, deaths %d, attempts %d", run.ID, o, run.Deaths, run.Attempts)}
+}
+
+// steers reports whether messages join the run in progress.
+func (r *room) steers() bool { return r.w.policy == schedule.Steer && r.place.Kind != chat.Group }
+
+// answers reports a completed run that does not answer its last message: the model names it.
+func (r *room) answers(run chat.Run, said string) []string {
+	if run.Outcome.Status != answer.Completed || len(run.Inputs) == 0 || run.Acting != "" {
+		return nil
+	}
+	last := question.FindString(string(run.Inputs[len(run.Inputs)-1]))
+	if strings.Contains(said, "Answer to "+last) {
+		return nil
+	}
+	return []string{fmt.Sprintf("I1: run %s does not answer %s, but says %q", run.ID, last, said)}
+}
+
+var mark = "_(" + lang.Voice{}.Say("steer.included") + ")_"
+
+// unmarked returns the words of a text without the marks of joined messages, which are not stored.
+func unmarked(text string) string {
+	return strings.Join(strings.Fields(strings.ReplaceAll(text, mark, "")), " ")
 }
 
 // shows is I2, I3 and I8 for what people see of a run at the end.
@@ -120,6 +147,12 @@ func (w *simulation) shows(run chat.Run, said string) (wrong []string) {
 	seen := w.platform.shown(run.Room, run.Response)
 	doubts := w.log.doubts[run.ID]
 	late := w.log.late(run)
+	if all := joinPosts(seen); strings.Contains(all, mark) { // it moves the ends of messages
+		if doubts == 0 && late == 0 && unmarked(all) != unmarked(said) {
+			wrong = append(wrong, fmt.Sprintf("I3: run %s (%+v) shows %q, stored is %q", run.ID, run.Outcome, all, said))
+		}
+		return wrong
+	}
 	uncertain := func(m post) bool { return doubts > 0 && (m.nonce == "" || w.log.outlivedNonces(run)) }
 	next := 0
 	skip := func(to int) {
@@ -147,6 +180,14 @@ func (w *simulation) shows(run chat.Run, said string) (wrong []string) {
 		wrong = append(wrong, fmt.Sprintf("I3: run %s (%+v) shows %v, stored are %q", run.ID, run.Outcome, seen, want))
 	}
 	return wrong
+}
+
+func joinPosts(all []post) string {
+	var texts []string
+	for _, m := range all {
+		texts = append(texts, m.text)
+	}
+	return strings.Join(texts, " ")
 }
 
 // sentTwice reports whether the journal holds that a part was sent as often as a last word of unknown fate can be: it can then be lost.
@@ -187,7 +228,7 @@ func (r *room) readRight(stored func(chat.MemoryID) (chat.Memory, bool)) (wrong 
 	}
 	for _, s := range r.sent {
 		said, _ := stored(chat.Run{ID: s.acc.Run}.Said())
-		if s.sawErr != nil || s.saw.Text() != said.Text && !s.saw.Outcome.Withdrawn {
+		if s.sawErr != nil || unmarked(s.saw.Text()) != unmarked(said.Text) && !s.saw.Outcome.Withdrawn {
 			wrong = append(wrong, fmt.Sprintf("I3: who asked %s saw %q (%+v), %v; stored is %q", s.id, s.saw.Text(), s.saw.Outcome, s.sawErr, said.Text))
 		}
 	}

@@ -1,6 +1,7 @@
 package replicas
 
 import (
+	"math"
 	"os"
 	"parley/internal/require"
 	"slices"
@@ -29,22 +30,25 @@ func TestSeeds(t *testing.T) {
 			try(t, first+n)
 		}
 	} else {
-		for lasts := freshFor(t); time.Since(begun) < lasts; n++ {
+		for lasts, most := freshFor(t); time.Since(begun) < lasts && n < most; n++ {
 			try(t, uint64(begun.UnixMicro())+n)
 		}
 	}
 	t.Logf("%d seeds, %d of them fresh", fixed+n, n)
 }
 
-// freshFor returns how long fresh seeds are played.
-func freshFor(t *testing.T) time.Duration {
+// freshFor returns how long fresh seeds are played, and how many at most.
+func freshFor(t *testing.T) (lasts time.Duration, most uint64) {
 	s := os.Getenv("PARLEY_SEEDS_FOR")
 	if s == "" {
-		return fresh
+		return fresh, math.MaxUint64
+	}
+	if most, err := strconv.ParseUint(s, 10, 64); err == nil {
+		return math.MaxInt64, most
 	}
 	lasts, err := time.ParseDuration(s)
 	require.NoError(t, err)
-	return lasts
+	return lasts, math.MaxUint64
 }
 
 // A simulation that finds nothing proves nothing: without a guard of the store, some of the first seeds fail.

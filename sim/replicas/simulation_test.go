@@ -66,7 +66,7 @@ func play(t *testing.T, seed uint64, missing string) (wrong, story []string) {
 		luck := rand.New(rand.NewPCG(seed, 0))
 		w := &simulation{T: t, seed: seed, missing: missing, began: time.Now(), shared: newShared(), log: newHistory(), ledger: &ledger{times: map[string]int{}}, calls: map[string]int{}, logged: &sim.Log{}}
 		w.platform = &platform{requests: map[chat.RoomID]int{}}
-		w.policy = []schedule.Policy{schedule.Supersede, schedule.Supersede, schedule.Queue, schedule.Collect}[luck.IntN(4)]
+		w.policy = []schedule.Policy{schedule.Supersede, schedule.Steer, schedule.Queue, schedule.Collect}[luck.IntN(4)]
 		w.store = w.open(luck.IntN(8) == 0)
 		for i := range w.slots {
 			time.Sleep(time.Duration(luck.Int64N(int64(time.Second)))) // so that they look at different times
