@@ -47,6 +47,7 @@ nightly: install snapshot ## what takes too long for each change: all files of a
 	PARLEY_FIREFOX=1 go test ./connectors/web -run 'TestFirefox$$' -count=1 -v
 	@$(MAKE) soak
 	@$(MAKE) seeds
+	PARLEY_SEEDS=5000 go test ./stories -run TestChatPingSurvivesKills -count=1 -timeout 0 # on two platforms
 
 pictures: ## make the pictures of the chat in docs/images
 	PARLEY_PICTURES=$(CURDIR)/docs/images go test ./connectors/web -run 'TestPictures$$' -count=1
@@ -69,5 +70,5 @@ recall: ## measure what an embedding model finds: EMBEDDING=text-embedding-3-sma
 soak: ## kill or stop the gateway every five seconds under load, for SOAK=3m, and judge what users see; REPLICAS=3 shares PostgreSQL and Redis, which die too; RELOAD=10s changes the configuration meanwhile; BREAK=lose must fail
 	go run ./sim/soak -for $(or $(SOAK),3m) $(if $(REPLICAS),-replicas $(REPLICAS) -outages) $(if $(RELOAD),-reload $(RELOAD)) $(if $(BREAK),-break $(BREAK))
 
-seeds: ## play fresh seeds of several gateways with faults in memory, for SEEDS=10m
-	PARLEY_SEEDS_FOR=$(or $(SEEDS),10m) go test ./sim/replicas -run 'TestSeeds$$' -v -count=1 -timeout 0
+seeds: ## play fresh seeds of several gateways with faults in memory: SEEDS=10000, or for SEEDS=10m
+	PARLEY_SEEDS_FOR=$(or $(SEEDS),10000) go test ./sim/replicas -run 'TestSeeds$$' -v -count=1 -timeout 0

@@ -1,7 +1,10 @@
 package stories_test
 
 import (
+	"math/rand/v2"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -77,9 +80,15 @@ func TestChatPingWhenItIsDone(t *testing.T) {
 	})
 }
 
-// A kill at any moment of the end shows the answer once, and notifies at most once where nonces tell what was posted.
+// PARLEY_SEEDS=N adds N random moments. A kill at any moment of the end shows the answer once, and notifies at most once where nonces tell what was posted.
 func TestChatPingSurvivesKills(t *testing.T) {
-	for _, wait := range []time.Duration{0, 40 * time.Millisecond, 110 * time.Millisecond, 160 * time.Millisecond, 260 * time.Millisecond, time.Second} {
+	waits := []time.Duration{0, 40 * time.Millisecond, 110 * time.Millisecond, 160 * time.Millisecond, 260 * time.Millisecond, time.Second}
+	if n, err := strconv.Atoi(os.Getenv("PARLEY_SEEDS")); err == nil {
+		for seed := range uint64(n) {
+			waits = append(waits, time.Duration(rand.New(rand.NewPCG(seed, 0)).Int64N(int64(2*time.Second))))
+		}
+	}
+	for _, wait := range waits {
 		onEachPlatform(t, nil, func(c *chatHarness) {
 			c.model.Queue(slowAnswer(40 * time.Second))
 			c.Say(connectortest.Ada, c.ada, "Tell me")
