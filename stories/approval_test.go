@@ -144,9 +144,9 @@ func (c *chatHarness) pressIn(w buttonPlatform) func(int) {
 	}
 }
 
-// withoutReason returns buttons without the one for a reason, which platforms with forms have.
+// withoutReason returns buttons without those for a reason and for other arguments, which platforms with forms have.
 func withoutReason(buttons []string) []string {
-	return slices.DeleteFunc(buttons, func(b string) bool { return b == "Deny with a reason…" })
+	return slices.DeleteFunc(buttons, func(b string) bool { return b == "Deny with a reason…" || b == "Edit…" })
 }
 
 func (c *chatHarness) wantDone(s *toolServer, want ...string) {
