@@ -1,6 +1,7 @@
 package stories_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -43,6 +44,34 @@ func TestOneChannelIsOpened(t *testing.T) {
 		if got := connectortest.BotTexts(c, openings); len(got) != 1 {
 			c.Errorf("the open channel shows %q", got)
 		}
+	})
+}
+
+// A server has more channels than a question has options: the owner names one of the others. A name that is wrong is asked for again.
+func TestOneOfManyChannelsIsOpened(t *testing.T) {
+	onDiscord(t, func(c *chatHarness, w *discordworld.Platform) {
+		ownedByAda(c)
+		c.Say(connectortest.Ada, c.ada, "Hi")
+		c.WaitIdle()
+		var names []string
+		for i := range 30 {
+			names = append(names, fmt.Sprintf("club-%d", i))
+		}
+		guild, general := w.Fake.AddBotToIn("Chess Club", "en", names...)
+		c.Pass(10 * time.Second)
+		w.PressLabel(connectortest.Ada, c.ada, "One channel")
+		c.Pass(10 * time.Second)
+		c.waitShown(c.ada, "In which channel of **Chess Club** can everyone talk to me?")
+		c.Say(connectortest.Ada, c.ada, "#chess")
+		c.Pass(10 * time.Second)
+		c.waitShown(c.ada, "I know no channel #chess. In which channel of **Chess Club**")
+		c.Say(connectortest.Ada, c.ada, "#Club-27")
+		c.Pass(10 * time.Second)
+		c.waitShown(c.ada, "Everyone in #club-27 (Chess Club) can talk to me now.")
+		c.Mention(connectortest.Eve, connectortest.Room(general), "Hello")
+		c.Mention(connectortest.Eve, connectortest.Room(w.Fake.ChannelNamed(guild, "club-27")), "Hello there")
+		c.Pass(20 * time.Second)
+		c.wantModelCalls(2) // Ada's, and the one in the open channel
 	})
 }
 

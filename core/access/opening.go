@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/core/chat"
+	"parley/core/text"
 	"parley/internal/lang"
 )
 
@@ -21,7 +22,8 @@ const (
 	arrivedLate = 24 * time.Hour     // an arrival that is older is not asked about
 	openingTime = 7 * 24 * time.Hour // for the owner's choice
 
-	mostChannels = 10 // options of a question
+	mostChannels = 10  // options of a question
+	mostNamed    = 500 // channels of a server: further ones can't be chosen
 )
 
 // isOpen reports whether an owner has let everyone in r talk to the agent. It fails with the error of the store.
@@ -86,7 +88,7 @@ func (d *Pairing) Arrived(ctx context.Context, j chat.Joined) error {
 	if given || len(rooms) == 0 {
 		return nil
 	}
-	payload, err := json.Marshal(opening{World: j.World.ID, Name: j.World.Name, Channels: j.Channels[:min(len(j.Channels), mostChannels)]})
+	payload, err := json.Marshal(opening{World: j.World.ID, Name: j.World.Name, Channels: j.Channels[:min(len(j.Channels), mostNamed)]})
 	if err != nil {
 		return fmt.Errorf("ask about %s: %w", j.World.ID, err)
 	}
@@ -171,12 +173,15 @@ func (d *Pairing) ChosenOpening(ctx context.Context, q chat.Question, notYours s
 	}
 	key, open := chat.EntityID(about.World), q.Choice == 0
 	switch {
-	case about.Which && q.Choice < len(about.Channels):
-		one := about.Channels[q.Choice]
+	case about.Which:
+		one, ok := about.chosen(q)
+		if !ok {
+			return "", d.askWhich(ctx, q, about, lang.Say(ctx, "opening.no_channel", "channel", text.Label(q.Options[q.Choice]))+" ")
+		}
 		connector, _, _ := strings.Cut(string(about.World), "/")
 		key, open, about.Name = channelKey(connector, one.ID), true, fmt.Sprintf("#%s (%s)", one.Name, about.Name)
 	case len(about.Channels) > 0 && q.Choice == 1:
-		return "", d.askWhich(ctx, q, about)
+		return "", d.askWhich(ctx, q, about, "")
 	}
 	err := d.open.change(ctx, d.Memo, openedName, func(all map[chat.EntityID]time.Time) error {
 		delete(all, chat.EntityID(about.World))
@@ -197,18 +202,34 @@ func (d *Pairing) ChosenOpening(ctx context.Context, q chat.Question, notYours s
 	return lang.Say(ctx, "opening.open", "place", about.Name), nil
 }
 
-// askWhich asks an owner which channel of a server everyone can use. It fails with the error of Tell.
-func (d *Pairing) askWhich(ctx context.Context, q chat.Question, about opening) error {
+// chosen returns the channel that an owner has chosen, or named as Discord shows or mentions it; ok is false for an unknown name.
+func (o opening) chosen(q chat.Question) (one chat.Channel, ok bool) {
+	if q.Choice < min(len(o.Channels), mostChannels) {
+		return o.Channels[q.Choice], true
+	}
+	name := strings.Trim(q.Options[q.Choice], "#<> ")
+	i := slices.IndexFunc(o.Channels, func(c chat.Channel) bool { return strings.EqualFold(c.Name, name) || c.ID == name })
+	if i < 0 {
+		return one, false
+	}
+	return o.Channels[i], true
+}
+
+// askWhich asks an owner, after a sentence, which channel of a server everyone can use. It fails with the error of Tell.
+func (d *Pairing) askWhich(ctx context.Context, q chat.Question, about opening, first string) error {
 	about.Which = true
 	payload, err := json.Marshal(about)
 	if err != nil {
 		return fmt.Errorf("ask about a channel: %w", err)
 	}
 	ask := chat.Question{For: q.For, Expires: time.Now().Add(openingTime), Handler: OpeningHandler, Payload: string(payload)}
-	for _, c := range about.Channels {
+	for _, c := range about.Channels[:min(len(about.Channels), mostChannels)] {
 		ask.Options = append(ask.Options, "#"+c.Name)
 	}
+	if len(about.Channels) > mostChannels {
+		ask.Other = lang.Say(ctx, "opening.other")
+	}
 	return d.Tell(ctx, chat.Notice{
-		To: chat.Address{Room: q.Room}, Key: "which/" + q.ID, Text: lang.Say(ctx, "opening.which", "place", about.Name), Ask: &ask,
+		To: chat.Address{Room: q.Room}, Key: "which/" + q.ID, Text: first + lang.Say(ctx, "opening.which", "place", about.Name), Ask: &ask,
 	})
 }
