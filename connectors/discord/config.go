@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"parley/connectors"
 	"parley/internal/sections"
@@ -32,6 +33,8 @@ type Config struct {
 	Shards *int `yaml:"shards"`
 	// The servers whose members see the bot's slash commands. Empty = all servers, and direct messages. For tests.
 	CommandGuilds []string `yaml:"command_guilds"`
+	// The line about the bot that members see below its name, of up to 128 characters. Empty = none.
+	Presence string `yaml:"presence"`
 	// Where the answer to a mention opens a thread: ids of channels, ids of servers for all of their channels, or all. An id after a
 	// minus sign is an exception. Empty = nowhere.
 	Threads []string `yaml:"threads"`
@@ -66,6 +69,9 @@ func (c *Config) Check(reject sections.Reject) {
 	reject.Pace("limits.edits", c.Limits.Edits)
 	reject.Rate("limits.per_second", c.Limits.PerSecond)
 	c.Display.Check(reject)
+	if utf8.RuneCountInString(c.Presence) > longestPresence {
+		reject("presence", fmt.Sprintf("has more than %d characters", longestPresence), "shorten it; Discord allows no more")
+	}
 	for _, id := range c.Threads {
 		if id != everywhere && snowflake(strings.TrimPrefix(id, "-")) == 0 {
 			reject("threads", fmt.Sprintf("%q is not the id of a channel or server", id), "switch on Developer Mode in Discord, then right-click the channel and choose Copy Channel ID, or write all")
@@ -83,6 +89,8 @@ func (c *Config) Check(reject sections.Reject) {
 		reject("catch_up", "is not between 0s and 24h", "set the maximum age of missed messages, such as 1h, or 0s for none")
 	}
 }
+
+const longestPresence = 128 // characters
 
 var _ connectors.Settings = (*Config)(nil)
 

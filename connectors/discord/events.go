@@ -50,7 +50,7 @@ func (g *gateway) begin(ctx context.Context, l *link) (every time.Duration, err 
 	g.begun = time.Now()
 	g.logins++
 	defer g.turn.sent(ctx)
-	return every, l.identify(g.token, g.intent, g.shard, g.shards)
+	return every, l.identify(identification{Token: g.token, Intents: g.intent, Shard: [2]int{g.shard, g.shards}, Presence: presenceOf(g.presence)})
 }
 
 // listen reads frames until the connection ends, and returns the reason. An unreadable frame is skipped: ending the
@@ -138,7 +138,7 @@ func (g *gateway) newSession(f frame) session {
 		Resume string `json:"resume_gateway_url"`
 	}
 	_ = json.Unmarshal(f.Data, &said) // without an id only resuming is lost
-	s := session{ID: said.ID, Seq: f.Seq, URL: g.login, Intents: int(g.intent), Shards: g.shards, At: time.Now(), Last: g.session.Last}
+	s := session{ID: said.ID, Seq: f.Seq, URL: g.login, Intents: int(g.intent), Line: g.presence, Shards: g.shards, At: time.Now(), Last: g.session.Last}
 	if u, err := url.Parse(said.Resume); err == nil && u.Host != "" && (u.Scheme == "wss" || u.Scheme == "ws") {
 		s.URL = said.Resume
 	}

@@ -43,6 +43,7 @@ type gateway struct {
 	fixed         bool // the settings give the number of shards
 	token         string
 	intent        discordgo.Intent
+	presence      string
 	log           *slog.Logger
 
 	session  session   // as of the last received event; without an ID it can't be resumed

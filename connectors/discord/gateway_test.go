@@ -2,6 +2,7 @@ package discord_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -383,5 +384,32 @@ func TestRunAgain(t *testing.T) {
 		w.say("hello")
 		w.settle()
 		w.wantTexts("hello")
+	})
+}
+
+// Members see the configured line below the bot's name. A session has the line of its login, so a changed line begins a new one.
+func TestPresence(t *testing.T) {
+	withBot(t, func(w *botHarness) {
+		want := func(lines ...string) {
+			t.Helper()
+			w.start()
+			time.Sleep(20 * time.Second)
+			var got []string
+			for _, login := range w.fake.Identifies() {
+				got = append(got, login.Presence)
+			}
+			if !slices.Equal(got, lines) {
+				t.Errorf("logins with the lines %q; want %q", got, lines)
+			}
+		}
+		want("")
+		w.presence = "Ask me about the club 🎲"
+		w.restart()
+		want("", w.presence)
+		w.restart()
+		want("", w.presence)
+		w.presence = ""
+		w.restart()
+		want("", "Ask me about the club 🎲", "")
 	})
 }

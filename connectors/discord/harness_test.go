@@ -47,6 +47,7 @@ type botHarness struct {
 	catchUp time.Duration
 	shards  int // of the settings; 0 is auto
 
+	presence      string                             // of the settings
 	commandGuilds []string                           // of the settings
 	plugged       atomic.Pointer[[]chat.CommandSpec] // commands of plugins
 }
@@ -118,7 +119,7 @@ func (w *botHarness) written() int {
 // beginRun makes the bot of a new process.
 func (w *botHarness) beginRun() {
 	w.life = &life{w: w}
-	config := discord.Config{Token: token, APIURL: "http://discord.test:80", CatchUp: w.catchUp, CommandGuilds: w.commandGuilds}
+	config := discord.Config{Token: token, APIURL: "http://discord.test:80", CatchUp: w.catchUp, CommandGuilds: w.commandGuilds, Presence: w.presence}
 	if w.shards > 0 {
 		config.Shards = &w.shards
 	}

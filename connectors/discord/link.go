@@ -166,19 +166,48 @@ func (l *link) hello() (every time.Duration, err error) {
 	return time.Duration(said.Every) * time.Millisecond, nil
 }
 
-// identify logs in as one shard of several, which creates a session.
-func (l *link) identify(token string, intents discordgo.Intent, shard, shards int) error {
-	type properties struct {
-		OS      string `json:"os"`
-		Browser string `json:"browser"`
-		Device  string `json:"device"`
+// identification logs in and creates a session.
+type identification struct {
+	Token      string           `json:"token"`
+	Properties properties       `json:"properties"`
+	Intents    discordgo.Intent `json:"intents"`
+	Shard      [2]int           `json:"shard"` // which of how many
+	Presence   *presence        `json:"presence,omitempty"`
+}
+
+type properties struct {
+	OS      string `json:"os"`
+	Browser string `json:"browser"`
+	Device  string `json:"device"`
+}
+
+// presence is how the bot appears in lists of members.
+type presence struct {
+	Since      *int64     `json:"since"`
+	Activities []activity `json:"activities"`
+	Status     string     `json:"status"`
+	AFK        bool       `json:"afk"`
+}
+
+type activity struct {
+	Name  string `json:"name"` // required, but not shown
+	Type  int    `json:"type"`
+	State string `json:"state"`
+}
+
+// presenceOf returns the presence with a line of text, or nil without one: Discord then shows the bot as online.
+func presenceOf(line string) *presence {
+	if line == "" {
+		return nil
 	}
-	return l.write(opIdentify, struct {
-		Token      string           `json:"token"`
-		Properties properties       `json:"properties"`
-		Intents    discordgo.Intent `json:"intents"`
-		Shard      [2]int           `json:"shard"`
-	}{token, properties{runtime.GOOS, "parley", "parley"}, intents, [2]int{shard, shards}})
+	const custom = 4
+	return &presence{Activities: []activity{{"Custom Status", custom, line}}, Status: "online"}
+}
+
+// identify logs in.
+func (l *link) identify(as identification) error {
+	as.Properties = properties{runtime.GOOS, "parley", "parley"}
+	return l.write(opIdentify, as)
 }
 
 // resume continues a session after its last received event.

@@ -28,11 +28,12 @@ type ticket = connectors.Ticket[session]
 type session struct {
 	ID      string    `json:"id"`
 	Seq     int64     `json:"seq"`
-	URL     string    `json:"url"`     // where to resume
-	Intents int       `json:"intents"` // those of the login
-	Shards  int       `json:"shards"`  // how many the bot had at the login; 0 if an earlier version stored it, which means 1
-	At      time.Time `json:"at"`      // when event Seq was received
-	Last    uint64    `json:"last"`    // the latest message id so far; 0 if there was none
+	URL     string    `json:"url"`            // where to resume
+	Intents int       `json:"intents"`        // those of the login
+	Line    string    `json:"line,omitempty"` // the presence of the login
+	Shards  int       `json:"shards"`         // how many the bot had at the login; 0 if an earlier version stored it, which means 1
+	At      time.Time `json:"at"`             // when event Seq was received
+	Last    uint64    `json:"last"`           // the latest message id so far; 0 if there was none
 }
 
 // since returns the first message id that s may not have delivered. It returns 0 for a bot that was never connected,

@@ -73,11 +73,11 @@ func (b *bot) shard(ctx context.Context, now division, shard int, state connecto
 	in := newIntake(b.Discord, b.me.ID, b.handler, k)
 	g := &gateway{
 		client: b.client, dialer: b.dialer, intake: in, queue: b.logins, standing: b.standing, shard: shard, shards: now.Shards,
-		fixed: b.config.shards() > 0, token: b.config.Token.Reveal(), intent: b.app.intents(), log: log, session: k.stored,
+		fixed: b.config.shards() > 0, token: b.config.Token.Reveal(), intent: b.app.intents(), presence: b.config.Presence, log: log, session: k.stored,
 	}
 	// A resumed session keeps the intents of its login. If Message Content was switched on since, only a new session
-	// receives the texts. It also keeps the servers of its login.
-	if g.session.Intents != int(g.intent) || max(g.session.Shards, 1) != now.Shards {
+	// receives the texts. It also keeps the servers and the presence of its login.
+	if g.session.Line != g.presence || g.session.Intents != int(g.intent) || max(g.session.Shards, 1) != now.Shards {
 		g.session.ID = ""
 	}
 	b.standing.set(shard, false)

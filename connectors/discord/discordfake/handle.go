@@ -3,8 +3,10 @@ package discordfake
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // incoming is one frame from a client.
@@ -21,8 +23,32 @@ type identifyForm struct {
 	Compress       bool              `json:"compress"`
 	LargeThreshold int               `json:"large_threshold"`
 	Shard          *[2]int           `json:"shard"`
-	Presence       json.RawMessage   `json:"presence"`
+	Presence       *presenceForm     `json:"presence"`
 	Intents        *Intents          `json:"intents"`
+}
+
+type presenceForm struct {
+	Since      *int64 `json:"since"`
+	Activities []struct {
+		Name  string `json:"name"`
+		Type  int    `json:"type"`
+		State string `json:"state"`
+	} `json:"activities"`
+	Status string `json:"status"`
+	AFK    bool   `json:"afk"`
+}
+
+// line returns the line of a custom status; ok is false for a presence that Discord would refuse.
+func (f *presenceForm) line() (line string, ok bool) {
+	if f == nil {
+		return "", true
+	}
+	ok = slices.Contains([]string{"online", "idle", "dnd", "invisible"}, f.Status)
+	for _, a := range f.Activities {
+		ok = ok && a.Name != "" && a.Type == 4 && a.State != "" && utf8.RuneCountInString(a.State) <= 128
+		line = a.State
+	}
+	return line, ok
 }
 
 type resumeForm struct {
@@ -98,11 +124,13 @@ func (s *Server) beat(c *conn) {
 
 func (s *Server) identify(c *conn, data json.RawMessage, now time.Time) {
 	var form identifyForm
-	if err := strict(data, &form); err != nil || form.Intents == nil || form.Properties == nil || form.old() {
+	err := strict(data, &form)
+	line, ok := form.Presence.line()
+	if err != nil || !ok || form.Intents == nil || form.Properties == nil || form.old() {
 		s.rejectFrame(c, closeDecodeError, "identify: unknown or missing fields")
 		return
 	}
-	seen := Identify{At: now, Intents: *form.Intents, Shard: [2]int{0, 1}}
+	seen := Identify{At: now, Intents: *form.Intents, Shard: [2]int{0, 1}, Presence: line}
 	if form.Shard != nil {
 		seen.Shard = *form.Shard
 	}

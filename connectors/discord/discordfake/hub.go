@@ -13,6 +13,7 @@ type Identify struct {
 	Shard    [2]int
 	Accepted bool
 	Session  string // of an accepted one
+	Presence string // the line of its custom status
 }
 
 // Resume is one op 6 that the gateway received.
