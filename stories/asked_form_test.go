@@ -3,6 +3,7 @@ package stories_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -70,6 +71,9 @@ func TestFormIsAModal(t *testing.T) {
 		message := w.PressLabel(connectortest.Ada, c.group, "Fill in")
 		c.Pass(2 * time.Second)
 		form := w.Fake.Opened()
+		c.crash() // while the form is open
+		c.start()
+		c.Pass(10 * time.Second)
 		if len(form.Labels) != 4 || form.Labels[2].Label != "Where" {
 			t.Fatalf("the modal is %+v", form)
 		}
@@ -105,15 +109,32 @@ func TestFormIsOnThePage(t *testing.T) {
 		}
 		open, err := s.Store.OpenQuestions(s.Context(), s.rooms()[0])
 		s.Must(err)
+		refusal := struct{ Fields map[string]string }{}
 		post := func(values ...string) (status int) {
 			body, _ := json.Marshal(map[string]any{"id": open[0].ID, "values": values})
 			resp, err := s.browser.HTTP.Post(s.browser.Base+"/api/conversations/"+id+"/choices/stream", "application/json", strings.NewReader(string(body)))
 			s.Must(err)
+			if resp.StatusCode == http.StatusConflict {
+				refusal.Fields = nil
+				s.Must(json.NewDecoder(resp.Body).Decode(&refusal))
+			}
 			_ = resp.Body.Close()
 			return resp.StatusCode
 		}
-		if got := fmt.Sprint(post("9", "2026-12-24", "Garden", ""), post("3", "2026-12-24", "Garden", ""), post("4", "2026-12-24", "Garden", "")); got != "409 200 409" {
-			t.Errorf("the answers are %s; want 409 %d 409", got, http.StatusOK)
+		if got := post("9", "tomorrow", "Garden", "", "more"); got != http.StatusConflict {
+			t.Errorf("the answer to wrong values is %d", got)
+		}
+		want := map[string]string{"guests": "it must be between 1 and 8.", "day": "please write a date, such as 2026-12-31."}
+		if !maps.Equal(refusal.Fields, want) {
+			t.Errorf("the values are refused by %q; want %q", refusal.Fields, want)
+		}
+		s.crash() // while the form is open
+		s.start()
+		time.Sleep(time.Minute)
+		if got := fmt.Sprint(post("3", "2026-12-24", "Garden", ""), post("4", "2026-12-24", "Garden", "")); got != "200 409" {
+			t.Errorf("the answers are %s; want 200 409", got)
+		} else if refusal.Fields != nil {
+			t.Errorf("a closed form has reasons for fields: %q", refusal.Fields)
 		}
 		time.Sleep(time.Minute)
 		if got := s.model.Requests(); len(got) < 2 || !strings.Contains(string(got[1].Raw), wantTable) {

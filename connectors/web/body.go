@@ -10,7 +10,7 @@ import (
 
 const (
 	maxBody   = 21 << 20     // bytes: four images and a text
-	maxChoice = 4 << 10      // bytes of a choice's body
+	maxChoice = 32 << 10     // bytes of a choice's body, or of the values of a form
 	maxDepth  = 16           // nested objects and arrays
 	maxValues = 1000         // members and elements per body
 	maxToken  = 5<<20 + 4096 // bytes of one encoded string, number or gap: an image, with some escapes

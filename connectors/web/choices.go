@@ -42,7 +42,9 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		w.broken(rw, "accept a choice", err)
 	case acc.Refused != "":
-		fail(rw, http.StatusConflict, acc.Refused)
+		no = refused(http.StatusConflict, acc.Refused)
+		no.fields = acc.Unfit
+		no.reply(rw)
 	default:
 		defer w.reading()()
 		w.stream(rw, r, room.ID, acc, wishes{reasoning: c.Reasoning, details: who.details}.from(c.After))

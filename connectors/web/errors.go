@@ -21,11 +21,12 @@ const (
 // users.
 type refusal struct {
 	status   int
-	sentence string        // one of package lang, or a text for developers
-	pairs    []any         // the placeholders of the sentence
-	code     string        // for programs; it must not change
-	wait     time.Duration // until the client may try again; 0 is not said
-	body     io.Reader     // of the request, if it has not been read: see [refuseBody]; nil for none
+	sentence string             // one of package lang, or a text for developers
+	pairs    []any              // the placeholders of the sentence
+	code     string             // for programs; it must not change
+	fields   *map[string]string // why the values of a form do not fit, in the form of the web API; nil otherwise
+	wait     time.Duration      // until the client may try again; 0 is not said
+	body     io.Reader          // of the request, if it has not been read: see [refuseBody]; nil for none
 }
 
 // unread returns r for a request whose body has not been read.
@@ -98,6 +99,9 @@ func (r *refusal) reply(rw http.ResponseWriter) {
 		form, voice, rw = e.form, e.voice, e.ResponseWriter
 	}
 	kind, body := form(r.status, voice.Say(r.sentence, r.pairs...), r.code)
+	if r.fields != nil {
+		body, _ = json.Marshal(failure{r.sentence, r.code, *r.fields}) // strings always marshal
+	}
 	rw.Header().Del("Content-Length")
 	rw.Header().Set("Content-Type", kind)
 	rw.WriteHeader(r.status)
@@ -109,7 +113,7 @@ type errorForm func(status int, sentence, code string) (kind string, body []byte
 
 // ownForm is the form of the web API.
 func ownForm(_ int, sentence, code string) (kind string, body []byte) {
-	body, _ = json.Marshal(failure{sentence, code}) // strings always marshal
+	body, _ = json.Marshal(failure{sentence, code, nil}) // strings always marshal
 	return "application/json; charset=utf-8", append(body, '\n')
 }
 
@@ -128,6 +132,8 @@ func formOf(path string) errorForm {
 type failure struct {
 	Error string `json:"error"` // a sentence for users
 	Code  string `json:"code"`  // for programs
+	// Fields has the reason for each value of a form that does not fit, by the name of its field.
+	Fields map[string]string `json:"fields,omitempty"`
 }
 
 // fail answers a request with an error: a sentence that the page shows to users as it is.

@@ -111,7 +111,7 @@ func Fill(v lang.Voice, all []Field, values string) (filled []Field, problem str
 			break
 		}
 		f := &filled[i]
-		value, problem := f.check(v, strings.TrimSpace(strings.ReplaceAll(line, "\u2028", "\n")))
+		value, problem := f.check(v, line)
 		if problem != "" {
 			return filled, f.Title + ": " + problem
 		}
@@ -120,9 +120,26 @@ func Fill(v lang.Voice, all []Field, values string) (filled []Field, problem str
 	return filled, ""
 }
 
-// check returns the value in its stored form, or the reason for the user why it does not fit.
-func (f Field) check(v lang.Voice, value string) (stored, problem string) {
-	if value == "" || value == leftOut && f.Optional {
+// Unfit returns the reasons for the user why values, a text of [JoinValues], do not fit the fields that are not answered, by the names of these
+// fields; it is empty if all fit.
+func Unfit(v lang.Voice, all []Field, values string) map[string]string {
+	wrong := map[string]string{}
+	rest := slices.DeleteFunc(slices.Clone(all), func(f Field) bool { return f.Done })
+	for i, line := range strings.Split(values, "\n") {
+		if i == len(rest) {
+			break
+		}
+		if _, problem := rest[i].check(v, line); problem != "" {
+			wrong[rest[i].Name] = problem
+		}
+	}
+	return wrong
+}
+
+// check returns the value of a line in its stored form, or the reason for the user why it does not fit.
+func (f Field) check(v lang.Voice, line string) (stored, problem string) {
+	value := strings.TrimSpace(strings.ReplaceAll(line, "\u2028", "\n"))
+	if value == "" || value == leftOut {
 		if f.Optional {
 			return "", ""
 		}

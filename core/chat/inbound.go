@@ -237,11 +237,13 @@ type Accepted struct {
 	// an [Address.Response] gets no run.
 	Refused string
 	// MayAsk reports whether Refused is about access that an owner can give: a [Choice] with [AccessButton] asks them.
-	MayAsk  bool
-	Form    *answer.Choices // that the user's [Choice] opens
-	Blocked bool            // the author is blocked: nothing is stored, and there is no reply
-	Chosen  bool            // processed as a [Choice]; if an action waits for it, Run is not set
-	Deleted int             // of a [Cleared]: the number of deleted memories
+	MayAsk bool
+	Form   *answer.Choices // that the user's [Choice] opens
+	// Unfit are the reasons of Refused by the names of the fields of a form; a pointer keeps the type comparable.
+	Unfit   *map[string]string
+	Blocked bool // the author is blocked: nothing is stored, and there is no reply
+	Chosen  bool // processed as a [Choice]; if an action waits for it, Run is not set
+	Deleted int  // of a [Cleared]: the number of deleted memories
 
 	Suggestions *[]Suggestion // of a [Completion]; a pointer keeps the type comparable
 }

@@ -72,7 +72,8 @@ func (cs *Choices) choose(ctx context.Context, c chat.Choice, id chat.MemoryID, 
 	if len(q.Fields) > 0 {
 		if wrote == "" && c.Words != "" { // from a form, where the user can correct it; one after the other, the run asks again
 			if _, refused := answer.Fill(lang.Of(ctx), q.Fields, c.Words); refused != "" {
-				return chat.Accepted{Refused: refused}, nil
+				wrong := answer.Unfit(lang.Of(ctx), q.Fields, c.Words)
+				return chat.Accepted{Refused: refused, Unfit: &wrong}, nil
 			}
 		}
 		wrote = ""

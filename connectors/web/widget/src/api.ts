@@ -7,9 +7,9 @@ import { Visitor } from './visitor';
 
 const silence = 45_000; // ms without data until a stream counts as dead; the gateway sends a keep-alive every 15 s
 
-// Refusal is an error response. message is a sentence for the user, wait is in ms.
+// Refusal is an error response. message is a sentence for the user, wait is in ms, and fields are the reasons for the fields of a form.
 export class Refusal extends Error {
-  constructor(readonly status: number, sentence: string, readonly wait: number) {
+  constructor(readonly status: number, sentence: string, readonly wait: number, readonly fields?: Record<string, string>) {
     super(sentence);
   }
 }
@@ -20,7 +20,7 @@ export interface Parley { name?: string; token?: string | (() => string | Promis
 const identity = (): Parley => (window as { parley?: Parley }).parley ?? {};
 
 // Ask is a message, a choice, or the same message again.
-export interface Ask { text: string; files?: string[]; name?: string; choice?: { id: string; option: number } | undefined; again?: string }
+export interface Ask { text: string; files?: string[]; name?: string; choice?: { id: string; option: number; values?: string[] | undefined } | undefined; again?: string }
 
 export class Gateway {
   #credentials: RequestCredentials;
@@ -147,9 +147,9 @@ export class Gateway {
       response = await this.#fetch(method, address, body, signal, await this.token());
     }
     if (response.ok) return response;
-    const { error, code } = await response.json().catch(() => ({}));
+    const { error, code, fields } = await response.json().catch(() => ({}));
     if (code === 'ORIGIN_NOT_ALLOWED') console.error(`Parley: add "${location.origin}" to web.origins in the config.yaml of the gateway at ${this.base}`);
-    throw new Refusal(response.status, error || unreachable(), Number(response.headers.get('Retry-After')) * 1000 || 0);
+    throw new Refusal(response.status, error || unreachable(), Number(response.headers.get('Retry-After')) * 1000 || 0, fields);
   }
 }
 

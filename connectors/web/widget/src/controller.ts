@@ -116,11 +116,11 @@ export class Controller {
   }
 
   // choose answers a question of an answer in progress: the message is shown above the answer, like after a reload. pressed is false if
-  // the option was typed.
-  choose(answer: Answer, option: number, pressed = true): boolean {
+  // the option was typed. values are those of a form, instead of the option.
+  choose(answer: Answer, option: number, pressed = true, values?: string[]): boolean {
     const { offer } = answer;
     if (!offer || offer.off) return false;
-    const text = offer.options[option]!;
+    const text = values?.join('\n') ?? offer.options[option]!;
     if (!offer.live) {
       if (!this.send(text)) return false;
       this.#do({ type: 'offer', key: answer.key, offer: null });
@@ -130,7 +130,7 @@ export class Controller {
     this.#do({ type: 'offer', key: answer.key, offer: { ...offer, off: true } }); // until the result is known
     this.tell('');
     this.#do({ type: 'ask', question: { kind: 'question', key, text, files: [], at: Date.now() }, key: `${key}/answer`, asked: text, before: answer.key, hidden: true });
-    this.#ask({ text, choice: pressed ? { id: offer.id, option } : undefined }, key, { asker: [...this.#turns].find((turn) => turn.key === answer.key) });
+    this.#ask({ text, choice: pressed ? { id: offer.id, option, values } : undefined }, key, { asker: [...this.#turns].find((turn) => turn.key === answer.key) });
     this.focus();
     return true;
   }
@@ -280,7 +280,7 @@ export class Controller {
   #refused(refusal: Refusal, message: Ask, key: string, files: Attached[], turn: Turn, rejoins?: boolean): void {
     this.#do({ type: 'drop', keys: [turn.key] });
     const asker = this.state.items.find(({ key: other }) => other === turn.asker?.key);
-    if (asker?.kind === 'answer' && asker.offer) this.#do({ type: 'offer', key: asker.key, offer: { ...asker.offer, off: false } });
+    if (asker?.kind === 'answer' && asker.offer) this.#do({ type: 'offer', key: asker.key, offer: { ...asker.offer, off: false, wrong: refusal.fields } });
     if (message.again) this.#sync();
     if (message.again || (rejoins && refusal.status !== 404)) return this.tell(refusal.message); // the message was sent, so the question stays
     this.#do({ type: 'drop', keys: [key] });

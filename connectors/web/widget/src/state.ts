@@ -15,7 +15,8 @@ export interface Call {
   result: string; error: string; images: string[]; files: StoredFile[];
 }
 
-export interface Offer extends Choices { live: boolean; off: boolean }
+// wrong are the reasons why the values of a form were refused, by the names of the fields.
+export interface Offer extends Choices { live: boolean; off: boolean; wrong?: Record<string, string> | undefined }
 
 export interface Answer {
   kind: 'answer'; key: string; id?: string | undefined; asked: string; text: string; live: boolean; hidden: boolean; status: string; reasoning: string; trail: string[]; calls: Call[];

@@ -1,12 +1,19 @@
-// A call that waits for an approval. The text above describes it.
+// A call that waits for an approval, or for the fields of a form. The text above describes it.
 
 import { useEffect, useState } from 'preact/hooks';
 import type { Controller } from '../controller';
 import type { Answer } from '../state';
 import { t } from '../strings';
+import { Form } from './form';
 
-// Approval is the lower part of the card: the remaining time, and the options, of which the last refuses.
+// Approval is what a run waits for: the fields of a form, or the options of a call.
 export function Approval({ controller, answer }: { controller: Controller; answer: Answer }) {
+  const Drawn = answer.offer!.fields ? Form : Card;
+  return <Drawn controller={controller} answer={answer} />;
+}
+
+// Card is the lower part of the card of a call: the remaining time, and the options, of which the last refuses.
+function Card({ controller, answer }: { controller: Controller; answer: Answer }) {
   const { options, off, until = 0 } = answer.offer!;
   const [now, setNow] = useState(Date.now());
   const over = until > 0 && now >= until;

@@ -40,8 +40,8 @@ export const Answered = memo(({ controller, answer, agent, last, busy, view }: A
 ));
 
 function Options({ controller, answer }: { controller: Controller; answer: Answer }) {
-  const { options, off, approval } = answer.offer!;
-  if (approval) return <Later part="Approval" controller={controller} answer={answer} />;
+  const { options, off, approval, fields } = answer.offer!;
+  if (approval || fields) return <Later part="Approval" controller={controller} answer={answer} />;
   return <fieldset class="chips" aria-label={t('Choose')} disabled={off}>{options.map((option, i) => <button key={i} type="button" class="chip" dir="auto" onClick={() => controller.choose(answer, i)}>{option}</button>)}</fieldset>;
 }
 
