@@ -32,6 +32,7 @@ type backend struct {
 	shelf   map[int]llm.File  // the files of every answer; without any, all are the same picture
 	open    map[string]*reply // what is asked while an answer goes on, by its id
 	refuse  string            // what is said of every choice that is pressed
+	unfit   map[string]string // why the next values of a form are refused
 	carries bool              // what comes of a choice is an answer, as a question
 	*storagetest.Uploads
 	storagetest.NotePad
@@ -188,6 +189,10 @@ func (b *backend) handle(_ context.Context, in chat.Inbound) (chat.Accepted, err
 	case chat.Edited:
 		return b.again(in), nil
 	case chat.Choice:
+		if unfit := b.unfit; unfit != nil {
+			b.unfit = nil
+			return chat.Accepted{Refused: "Some values don't fit.", Unfit: &unfit}, nil
+		}
 		if b.refuse != "" {
 			return chat.Accepted{Refused: b.refuse}, nil
 		}

@@ -83,7 +83,7 @@ func playChats(t *testing.T, g *gateway, p *tab) {
 	g.next(t).finish(completed, "Green.")
 	p.shows(".answer .text", "Green.")
 	p.click(`[aria-label="More"]`)
-	p.wait(`all('.menu button').length === 2`)
+	p.wait(`all('.menu button').length === 3`)
 	p.click(`.menu button`)
 	p.wait(`saved.length === 1 && saved[0].text.includes('Green.')`)
 	p.click(`[aria-label="Past chats"]`)

@@ -278,6 +278,8 @@ func TestBrowser(t *testing.T) {
 		"choices":         playChoices,
 		"an approval":     playApproval,
 		"chosen":          playChosen,
+		"a form":          playForm,
+		"notifications":   playNotifications,
 		"refused":         playRefused,
 		"carried out":     playCarried,
 		"no reasoning":    playNoReasoning,

@@ -7,6 +7,9 @@ import type { StoredFile } from './frames';
 import { t } from './strings';
 
 const pictures = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];
+// The questions of messages with only pictures, and with other files; the same as the gateway's.
+const wordless = 'Please describe the attached image.';
+const wordlessFiles = 'Please read the attached files.';
 const attempts = 5; // to upload a file, after the first
 const most = 8; // per message
 const longest = 20 << 20; // the gateway's limit, in bytes
@@ -38,6 +41,12 @@ export class Attachments {
     }
     this.restore([]);
     return [items.filter(({ stored }) => stored), items.filter(({ refused }) => refused)];
+  }
+
+  // silent returns the question of a message with only files, "" without any.
+  silent(files: Attached[]): string {
+    if (files.length === 0) return '';
+    return files.every(({ preview }) => preview) ? wordless : wordlessFiles;
   }
 
   // restore replaces the list.

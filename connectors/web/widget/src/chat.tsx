@@ -44,7 +44,7 @@ export function mount(root: ShadowRoot, parent: HTMLElement, options: Mount): Mo
   controller.answered = (answer) => {
     options.answered(answer?.text ?? '');
     if (options.seen() && !document.hidden) return;
-    void loadMore().then(({ notify }) => notify(options.agent));
+    void loadMore().then(({ notify }) => notify(options.agent, answer, controller.last?.at));
   };
   controller.loaded = () => {
     for (const text of waiting) controller.send(text);
@@ -54,6 +54,7 @@ export function mount(root: ShadowRoot, parent: HTMLElement, options: Mount): Mo
   render(<App controller={controller} options={options} />, parent);
   setTimeout(loadMarkdown, controller.conversation.id ? 0 : 1500); // most visitors ask
   if (options.autofocus) controller.focus();
+  if (window.Notification?.permission === 'granted') void loadMore(); // other tabs ask whether this one is seen
   return {
     focus: () => controller.focus(),
     send: (text) => { if (!controller.send(text)) waiting.push(text); },

@@ -12,10 +12,6 @@ import { loadMore } from './view/later';
 
 interface Turn { key: string; asker: Turn | undefined; cut: boolean; end: () => void }
 
-// The questions of messages with only pictures, and with other files; the same as the gateway's.
-const wordless = 'Please describe the attached image.';
-const wordlessFiles = 'Please read the attached files.';
-
 export type Listener = (urgent: boolean) => void;
 
 export class Controller {
@@ -93,7 +89,7 @@ export class Controller {
     if (!taken) return false;
     const [files, refused] = taken;
     if (this.editing && written.trim()) return this.#resend(this.editing, written.trim());
-    const text = written.trim() || silent(files);
+    const text = written.trim() || this.attached?.silent(files);
     if (!text || !this.send(text, files)) {
       this.attached?.restore([...files, ...refused]);
       return false;
@@ -371,12 +367,6 @@ export class Controller {
 function name(): { name?: string } {
   const { parley } = window as { parley?: { name?: string } };
   return parley?.name ? { name: parley.name } : {};
-}
-
-// silent is the question of a message with only files.
-function silent(files: Attached[]): string {
-  if (files.length === 0) return '';
-  return files.every(({ preview }) => preview) ? wordless : wordlessFiles;
 }
 
 // named returns the index of the option whose label or number is text, or -1.

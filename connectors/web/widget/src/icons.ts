@@ -17,7 +17,7 @@ const strokes = {
 };
 
 // rare are those that come with what uses them; see view/more.tsx.
-export const rare: Partial<Record<'file' | 'save' | 'back' | 'trash' | 'search' | 'sound' | 'mute', string>> = {};
+export const rare: Partial<Record<'file' | 'save' | 'back' | 'trash' | 'search' | 'sound' | 'mute' | 'bell' | 'still', string>> = {};
 
 export type Icon = keyof typeof strokes | keyof typeof rare;
 

@@ -1,6 +1,8 @@
-// Tells of an answer that the visitor may not see: a sound if wanted, and the title of the page.
+// Tells of an answer that the visitor may not see: a sound and a notification if wanted, and the title of the page.
 
 import { stored } from './dom';
+import { announce } from './notice';
+import type { Answer } from './state';
 import { t } from './strings';
 
 const place = 'parley-sound';
@@ -9,10 +11,11 @@ export const audible = (): boolean => stored(() => localStorage.getItem(place)) 
 
 export const setAudible = (on: boolean): void => { stored(() => localStorage.setItem(place, on ? 'on' : 'off')); };
 
-// notify tells of an answer.
-export function notify(agent: string): void {
+// notify tells of an answer to a question of that time.
+export function notify(agent: string, answer: Answer | undefined, asked: number | undefined): void {
   if (audible()) chime();
   blink(agent);
+  void announce(agent, answer, asked);
 }
 
 // chime plays two short notes.

@@ -6,6 +6,7 @@ import type { Attached } from '../attachments';
 import type { Controller } from '../controller';
 import { rare } from '../icons';
 import { t } from '../strings';
+import { noticing, permission, setNoticing } from '../notice';
 import { audible, chime, setAudible } from '../sound';
 import { saveAs } from './files';
 import { Button, Drawing } from './parts';
@@ -27,12 +28,15 @@ Object.assign(rare, {
   trash: 'M4 7h16M9 7V4h6v3M6 7l1 13h10l1-13',
   search: 'M11 4a7 7 0 1 1 0 14 7 7 0 0 1 0-14zM20 20l-4-4',
   sound: 'M11 5L6.5 9H3v6h3.5L11 19zM15.5 9a4 4 0 0 1 0 6M18 6.5a8 8 0 0 1 0 11',
+  bell: 'M6 16V11a6 6 0 0 1 12 0v5l1.5 2h-15zM10 21h4',
+  still: 'M6 16V11a6 6 0 0 1 12 0v5l1.5 2h-15zM4 4l16 16',
   mute: 'M11 5L6.5 9H3v6h3.5L11 19zM16 9.5l5 5M21 9.5l-5 5',
 });
 
 // Menu has the commands that are seldom used.
 export function Menu({ controller, agent, close }: { controller: Controller; agent: string; close: () => void }) {
   const [sound, setSound] = useState(audible);
+  const [notices, setNotices] = useState(noticing);
   const download = async () => {
     close();
     const { id } = controller.conversation;
@@ -47,6 +51,7 @@ export function Menu({ controller, agent, close }: { controller: Controller; age
     <div class="menu">
       <button type="button" onClick={download} disabled={controller.state.items.length === 0}><Drawing name="save" />{t('Download the transcript')}</button>
       <button type="button" aria-pressed={sound} onClick={noisy}><Drawing name={sound ? 'sound' : 'mute'} />{sound ? t('Sound is on') : t('Sound is off')}</button>
+      {permission() && <button type="button" aria-pressed={notices} disabled={permission() === 'denied'} onClick={() => setNoticing(!notices).finally(() => setNotices(noticing))}><Drawing name={notices ? 'bell' : 'still'} />{permission() === 'denied' ? t('Your browser blocks notifications') : notices ? t('Notifications are on') : t('Notifications are off')}</button>}
     </div>
   );
 }

@@ -1,0 +1,111 @@
+package web_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"parley/core/answer"
+)
+
+// fill enters a value into the field with a label.
+const fill = `
+window.field = (label) => { const found = all('.form label').find((one) => one.innerText.trim().startsWith(label)); return found.getRootNode().getElementById(found.htmlFor) ?? found.querySelector('input'); };
+window.fill = (label, value) => { const node = field(label); node.value = value; node.dispatchEvent(new Event('input', { bubbles: true })); };
+`
+
+// All fields are one form, by the keyboard too. It has the reasons for values that don't fit, and a reload keeps what was typed.
+func playForm(t *testing.T, g *gateway, p *tab) {
+	p.offline.Store(true) // a refusal is an error to the console
+	source, err := os.ReadFile(filepath.Join(packages(t), "node_modules", "axe-core", "axe.min.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.before(string(source))
+	p.before(fill)
+	p.open(g.url)
+	p.send("a table, please")
+	r := g.next(t)
+	r.say("Let me book a table.")
+	least, most := 1.0, 8.0
+	r.b.mu.Lock()
+	r.b.open["form"] = r
+	r.b.mu.Unlock()
+	r.Apply(answer.Change{Kind: answer.ChoicesChanged, Choices: &answer.Choices{ID: "form", Options: []string{"Inside", "Garden", "No"}, Other: "Fill in", Fields: []answer.Field{
+		{Name: "guests", Title: "Guests", Kind: answer.IntegerField, Min: &least, Max: &most}, {Name: "day", Title: "Day", Kind: answer.DateField},
+		{Name: "room", Title: "Where", Kind: answer.ChoiceField, Options: []string{"Inside", "Garden"}},
+		{Name: "extras", Title: "Extras", Kind: answer.ChoicesField, Options: []string{"Candles", "<b>Dog</b>"}, Optional: true},
+		{Name: "constructor", Title: "Anything else", Kind: answer.TextField, Optional: true},
+	}}})
+	p.wait(`all('.form .field').length === 5 && all('.form .chip').length === 2`)
+	p.is(`['Guests', 'Day', 'Where', 'Anything else'].map((label) => field(label).type + field(label).required).join()`, "numbertrue,datetrue,select-onetrue,textareafalse")
+	p.is(`shown('.form legend') + all('.form b').length + all('.form .wrong:not([hidden])').length`, "Extras00")
+	p.shots("form")
+	p.eval(`(fill('Guests', '3'), fill('Day', '2026-12-24'), fill('Where', 'Garden'), fill('Anything', 'one\ntwo'), field('<b>Dog').click(), '')`)
+	p.do(chromedp.Reload())
+	p.wait(`all('.form .field').length === 5 && field('Where').value === 'Garden' && field('<b>Dog').checked`)
+
+	r.b.mu.Lock()
+	r.b.unfit = map[string]string{"day": "please write a date, such as 2026-12-31."}
+	r.b.mu.Unlock()
+	p.eval(`(field('Guests').focus(), '')`)
+	p.enter()
+	p.wait(`shown('.form .wrong:not([hidden])') === 'please write a date, such as 2026-12-31.' && field('Day').matches(':focus, :focus-within') && all('.form [aria-invalid]').length === 1`)
+	p.accessible("form")
+	p.do(chromedp.EmulateViewport(320, 640))
+	p.is(`all('.scroller')[0].scrollWidth <= all('.scroller')[0].clientWidth`, "true")
+	p.do(chromedp.EmulateViewport(1200, 800))
+	p.eval(`(fill('Day', '2026-12-25'), field('Guests').focus(), '')`)
+	p.enter()
+	if c, want := g.choice(t), answer.JoinValues("3", "2026-12-25", "Garden", "<b>Dog</b>", "one\ntwo"); c.Question != "form" || c.Words != want {
+		t.Errorf("chosen %+v; want %q", c, want)
+	}
+	p.wait(`all('.form > fieldset:disabled').length === 1`)
+	r.goOn()
+	p.wait(`all('.form').length === 0`)
+	r.say("\n\nGuests: 3")
+	r.finish(completed, "")
+	p.wait(`shown('.answer .text').includes('Guests: 3')`)
+}
+
+// away is a visitor who looks at another window, and asked a minute ago; notices are the notifications.
+const away = `
+window.notices = [];
+window.Notification = class {
+  static permission = 'default';
+  static requestPermission = async () => { window.Notification.permission = 'granted'; return 'granted'; };
+  constructor(title, { body }) { notices.push(title + ': ' + body); }
+  addEventListener() {}
+};
+Object.defineProperty(Document.prototype, 'hidden', { get: () => Boolean(window.leaving) });
+const now = Date.now;
+Date.now = () => now() + (window.leaving ?? 0);
+`
+
+// The end of a long answer is a notification where the visitor allowed it, unless they look.
+func playNotifications(t *testing.T, g *gateway, p *tab) {
+	p.before(away)
+	p.open(g.url)
+	p.send("one")
+	g.next(t).finish(completed, "Seen.")
+	p.shows(".answer .text", "Seen.")
+	p.click(`[aria-label="More"]`)
+	p.wait(`all('.menu button').length === 3`)
+	p.is(`shown('.menu button:last-child')`, "Notifications are off")
+	p.click(`.menu button:last-child`)
+	p.wait(`shown('.menu button:last-child') === 'Notifications are on' && all('.menu button')[2].ariaPressed === 'true'`)
+	p.shots("notifications")
+	p.send("two")
+	r := g.next(t)
+	p.eval(`(leaving = 31000, '')`)
+	r.finish(completed, "**Your table** is booked. See you.")
+	p.wait(`notices.length === 1`)
+	p.is(`notices[0]`, "Parley: Your table is booked.")
+	p.eval(`(leaving = 0, '')`)
+	p.send("three")
+	g.next(t).finish(completed, "Seen again.")
+	p.wait(`shown('.answer:last-child .text') === 'Seen again.'`)
+	p.is(`notices.length`, "1")
+}
