@@ -164,7 +164,7 @@ func playRefused(t *testing.T, g *gateway, p *tab) {
 	p.wait(`all('.answer .chip').length === 2`)
 	p.click(".answer .chip")
 	p.shows(".notice", "This question has closed.")
-	p.is(lines, "> tea, please|Which one?")
+	p.wait(lines + ` === '> tea, please|Which one?'`) // the text is drawn in a frame of its own
 	p.is(`all('textarea')[0].value + all('.answer .chip:enabled').length`, "2")
 	p.shots("refused")
 
