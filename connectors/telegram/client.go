@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -208,9 +209,28 @@ func (t *trip) Do(req *http.Request) (*http.Response, error) {
 	if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil {
 		t.after = time.Duration(s) * time.Second
 	}
+	body := io.LimitReader(resp.Body, maxAnswer)
+	if resp.StatusCode == http.StatusTooManyRequests {
+		raw, _ := io.ReadAll(body) // the rest of a broken connection is no JSON
+		t.after, body = max(t.after, retryAfter(raw)), bytes.NewReader(raw)
+	}
 	resp.Body = struct {
 		io.Reader
 		io.Closer
-	}{io.LimitReader(resp.Body, maxAnswer), resp.Body}
+	}{body, resp.Body}
 	return resp, nil
 }
+
+// retryAfter returns how long a refusal asks to wait, or 0. The library can't read a refusal with anything but a whole number.
+func retryAfter(raw []byte) time.Duration {
+	var said struct {
+		Parameters struct {
+			After json.Number `json:"retry_after"`
+		} `json:"parameters"`
+	}
+	_ = json.Unmarshal(raw, &said) // a proxy's page
+	seconds, _ := said.Parameters.After.Float64()
+	return time.Duration(min(max(seconds, 0), maxRetryAfter) * float64(time.Second))
+}
+
+const maxRetryAfter = 30 * 24 * 3600 // seconds

@@ -88,17 +88,27 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TR-03: a refusal says for how long. What it applies to is for the gate to find out.
+// TR-03: a refusal says for how long, or doesn't, or in another form. What it applies to is for the gate to find out.
 func TestRefusalSaysHowLongToWait(t *testing.T) {
-	withBot(t, func(t *testing.T, r *botHarness) {
-		_, s := r.private()
-		r.Fault(telegramfake.Fault{Method: "sendMessage", RetryAfter: 33})
-		_, err := s.Post(t.Context(), part("x"), "")
-		var slow progressive.RetryAfter
-		if !errors.As(err, &slow) || slow.After != 33*time.Second || slow.Scope != "" {
-			t.Errorf("%v", err)
-		}
-	})
+	for says, want := range map[string]time.Duration{
+		`,"parameters":{"retry_after":33}`:   33 * time.Second,
+		`,"parameters":{"retry_after":7200}`: 2 * time.Hour,
+		`,"parameters":{"retry_after":3.5}`:  3500 * time.Millisecond,
+		`,"parameters":{"retry_after":"33"}`: 33 * time.Second,
+		`,"parameters":{"retry_after":-1}`:   leastWait,
+		`,"parameters":{}`:                   leastWait,
+		``:                                   leastWait,
+	} {
+		withBot(t, func(t *testing.T, r *botHarness) {
+			_, s := r.private()
+			r.Fault(telegramfake.Fault{Method: "sendMessage", Status: 429, Body: `{"ok":false,"error_code":429,"description":"Too Many Requests"` + says + `}`})
+			_, err := s.Post(t.Context(), part("x"), "")
+			var slow progressive.RetryAfter
+			if !errors.As(err, &slow) || slow.After != want || slow.Scope != "" {
+				t.Errorf("%s: %v", says, err)
+			}
+		})
+	}
 }
 
 func TestTransport(t *testing.T) {
