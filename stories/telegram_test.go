@@ -148,6 +148,34 @@ func TestTelegramSpokenAnswers(t *testing.T) {
 	})
 }
 
+// A process that sends the voice message of an earlier one shows its caption, too.
+func TestTelegramVoiceAfterCrash(t *testing.T) {
+	onPlatform(t, platforms()[0], func(c *config.Config) { c.Models.Speech.Model = "voice" }, func(c *chatHarness) {
+		w := c.Platform.(*telegramworld.Platform)
+		c.Say(connectortest.Ada, c.ada, "/voice on")
+		c.Pass(10 * time.Second)
+		w.Fake.Fault(telegramfake.Fault{Method: "sendVoice", RetryAfter: 30})
+		c.model.Queue(modelfake.Script{modelfake.Text("First. Second.")})
+		c.Say(connectortest.Ada, c.ada, "one")
+		c.Pass(10 * time.Second)
+		c.crash()
+		c.start()
+		c.Pass(time.Minute)
+		var said []string
+		for _, m := range w.Fake.Messages(telegramworld.Chat(c.ada)) {
+			if m.Upload != nil && m.Upload.Method == "sendVoice" {
+				said = append(said, m.Upload.Caption)
+			}
+		}
+		if !slices.Equal(said, []string{"First."}) {
+			t.Errorf("the voice messages have the captions %q", said)
+		}
+		if n := len(c.model.Uses()); n != 1 {
+			t.Errorf("the model spoke %d times", n)
+		}
+	})
+}
+
 // IN-01: what the server did not hear to be safe comes again, also to the next life.
 func TestTelegramTellsAgainAfterCrash(t *testing.T) {
 	onTelegram(t, func(c *chatHarness, w *telegramworld.Platform) {

@@ -81,7 +81,7 @@ func (k *CallSnapshot) saveFiles(files []llm.File) (kept []llm.PastFile) {
 		if k.size+len(b.Data) > maxGallery {
 			continue
 		}
-		kept = append(kept, llm.PastFile{N: len(k.Files), Name: b.Name, Type: b.Type, Size: len(b.Data)})
+		kept = append(kept, llm.PastFile{N: len(k.Files), Name: b.Name, Type: b.Type, Size: len(b.Data), Caption: text.Clean(b.Caption)})
 		k.Files, k.size = append(k.Files, b), k.size+len(b.Data)
 	}
 	return kept

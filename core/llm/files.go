@@ -90,4 +90,6 @@ type PastFile struct {
 	Name string `json:"name,omitempty"`
 	Type string `json:"type"`
 	Size int    `json:"size"` // in bytes
+	// Caption is that of [File].
+	Caption string `json:"caption,omitempty"`
 }

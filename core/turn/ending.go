@@ -286,6 +286,7 @@ func (e *ending) filesOf(c answer.PastCall) (all []llm.File) {
 	for _, f := range c.Files {
 		b, err := e.Store.File(e.at.life, e.at.run.ID, f.N)
 		if err == nil {
+			b.Caption = f.Caption
 			all = append(all, b)
 		} else if !errors.Is(err, chat.ErrNotFound) {
 			e.Log.Warn("a file can't be restored", "run", e.at.run.ID, "err", err)
