@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -120,12 +121,26 @@ func (d *Pairing) Arrived(ctx context.Context, j chat.Joined) error {
 	return nil
 }
 
-// tellLacking tells the owners about the permissions that the agent lacks in channels of a server: once, unless other ones are lacking later.
-// It fails with the error of the store.
+// tellLacking tells the owners about the permissions that the agent lacks in channels of a server: once for each channel, unless other ones are
+// lacking there later. It fails with the error of the store.
 func (d *Pairing) tellLacking(ctx context.Context, j chat.Joined) error {
+	owners, err := d.OwnersRooms(ctx)
+	if err != nil || len(owners) == 0 || len(j.Lacking) == 0 {
+		return err
+	}
+	var told lists[[]string] // the permissions by channel; few servers have any, so they are not cached
+	name := "lacks/" + string(j.World.ID)
+	before, err := told.read(ctx, d.Memo, name)
+	if err != nil {
+		return err
+	}
 	var names, ids []string
+	now := map[chat.EntityID][]string{}
 	for _, c := range j.Lacking {
-		lacks := strings.Join(c.Lacks, ", ")
+		lacks, id := strings.Join(c.Lacks, ", "), chat.EntityID(c.ID)
+		if !slices.ContainsFunc(c.Lacks, func(p string) bool { return !slices.Contains(before.all[id], p) }) {
+			continue
+		}
 		in, err := !j.Described, error(nil)
 		if !in {
 			in, err = d.serves(ctx, chat.Room{World: j.World.ID, Connector: j.World.Connector, Kind: chat.Group, Chats: []string{c.ID}})
@@ -134,7 +149,7 @@ func (d *Pairing) tellLacking(ctx context.Context, j chat.Joined) error {
 			return err
 		}
 		if in {
-			names, ids = append(names, fmt.Sprintf("#%s (%s)", c.Name, lacks)), append(ids, c.ID+"/"+lacks)
+			names, ids, now[id] = append(names, fmt.Sprintf("#%s (%s)", c.Name, lacks)), append(ids, c.ID+"/"+lacks), c.Lacks
 		}
 	}
 	if len(names) == 0 {
@@ -145,7 +160,15 @@ func (d *Pairing) tellLacking(ctx context.Context, j chat.Joined) error {
 	if len(names) > mostChannels {
 		names = append(names[:mostChannels], "…")
 	}
-	return d.TellOwners(ctx, fmt.Sprintf("lacks/%s/%x", j.World.ID, set[:12]), "owner.lacks", "place", j.World.Name, "permissions", strings.Join(names, ", "))
+	key := fmt.Sprintf("%s/%x", name, set[:12]) // a crash before the record repeats nothing
+	err = d.TellOwners(ctx, key, "owner.lacks", "place", j.World.Name, "permissions", strings.Join(names, ", "))
+	if err != nil || d.Memo == nil {
+		return err
+	}
+	return told.change(ctx, d.Memo, name, func(all map[chat.EntityID][]string) error {
+		maps.Copy(all, now)
+		return nil
+	})
 }
 
 // serves reports whether the configuration or an owner has chosen r as a place where users talk to the agent. It fails with the error of
