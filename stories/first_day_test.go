@@ -75,6 +75,52 @@ func TestOneOfManyChannelsIsOpened(t *testing.T) {
 	})
 }
 
+// Channels of the same name are told apart, and a name can be a number, or have emoji.
+func TestChannelsWithOddNamesAreOpened(t *testing.T) {
+	for name, c := range map[string]struct{ says, opens string }{
+		"emoji":   {"#♟️chess", "♟️chess"},
+		"number":  {"#3", "3"},
+		"mention": {"<#%s>", "3"},
+		"twin":    {"#club", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onDiscord(t, func(h *chatHarness, w *discordworld.Platform) {
+				ownedByAda(h)
+				h.Say(connectortest.Ada, h.ada, "Hi")
+				h.WaitIdle()
+				names := []string{"club", "club"}
+				for i := range 10 {
+					names = append(names, fmt.Sprintf("room-%d", i))
+				}
+				guild, general := w.Fake.AddBotToIn("Chess Club", "en", append(names, "♟️chess", "3", "club")...)
+				h.Pass(10 * time.Second)
+				w.PressLabel(connectortest.Ada, h.ada, "One channel")
+				h.Pass(10 * time.Second)
+				says := c.says
+				if strings.Contains(says, "%s") {
+					says = fmt.Sprintf(says, w.Fake.ChannelNamed(guild, c.opens))
+				}
+				h.Say(connectortest.Ada, h.ada, says)
+				h.Pass(10 * time.Second)
+				if c.opens == "" {
+					h.waitShown(h.ada, "I know no channel #club. In which")
+					twin := w.Fake.ChannelNamed(guild, "club")
+					if w.PressLabel(connectortest.Ada, h.ada, "#club ("+twin+")") == "" {
+						h.Fatalf("the buttons are %q", w.Buttons(h.ada))
+					}
+					h.Pass(10 * time.Second)
+					c.opens = "club"
+				}
+				h.waitShown(h.ada, "Everyone in #"+c.opens)
+				h.Mention(connectortest.Eve, connectortest.Room(general), "Hello")
+				h.Mention(connectortest.Eve, connectortest.Room(w.Fake.ChannelNamed(guild, c.opens)), "Hello there")
+				h.Pass(20 * time.Second)
+				h.wantModelCalls(2) // Ada's, and the one in the open channel
+			})
+		})
+	}
+}
+
 // At its start, and not only after a refusal, the bot tells the owner which permissions it lacks in the channels that are open: in one message,
 // once, and again if another one goes.
 func TestMissingPermissionsAreToldAtTheStart(t *testing.T) {
@@ -118,7 +164,12 @@ func TestMissingPermissionsAreToldAtTheStart(t *testing.T) {
 		restarted(first)
 		restarted(first)
 		w.Fake.Deny(openings, discordfake.ReadHistory)
-		restarted(first, "#openings (Send Messages, Read Message History), #endgames (Add Reactions)")
+		again := "#openings (Send Messages, Read Message History)"
+		restarted(first, again)
+		c.forgotten = map[string]bool{"": true} // of refused answers nothing is shown
+		c.Mention(connectortest.Eve, connectortest.Room(openings), "Is this refused?")
+		c.Pass(time.Minute)
+		restarted(first, again)
 	})
 }
 

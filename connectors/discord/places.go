@@ -251,12 +251,28 @@ func (p *places) learn(all []guildChannel) {
 	}
 }
 
-// writable returns the text channels that the bot can view, in the order that members see.
+// writable returns the text channels that the bot can view, in the order that members see. Names that several channels have are followed by
+// their categories, and by the id if these are the same, too.
 func writable(all []guildChannel) (found []chat.Channel) {
 	slices.SortStableFunc(all, func(a, b guildChannel) int { return cmp.Compare(a.Position, b.Position) })
+	categories, ids := map[string]string{}, map[string]string{}
 	for _, c := range all {
 		if c.Type == textChannel && c.Flags&maskedChannel == 0 && snowflake(c.ID) != 0 {
-			found = append(found, chat.Channel{ID: c.ID, Name: c.Name})
+			found, ids[c.ID] = append(found, chat.Channel{ID: c.ID, Name: c.Name}), c.ID
+		}
+		if i := slices.IndexFunc(all, func(p guildChannel) bool { return p.ID == c.Parent }); i >= 0 {
+			categories[c.ID] = all[i].Name
+		}
+	}
+	for _, marks := range []map[string]string{categories, ids} {
+		times := map[string]int{}
+		for _, c := range found {
+			times[strings.ToLower(c.Name)]++
+		}
+		for i, c := range found {
+			if marks[c.ID] != "" && times[strings.ToLower(c.Name)] > 1 {
+				found[i].Name += " (" + marks[c.ID] + ")"
+			}
 		}
 	}
 	return found
