@@ -106,17 +106,17 @@ func TestRichLimits(t *testing.T) {
 		source string
 		parts  int
 	}{
-		"words":   {strings.Repeat("word ", 20_000), 4},
-		"items":   {strings.Repeat("- a\n", 3_000), 13},
+		"words":   {strings.Repeat("word ", 8_000), 2},
+		"items":   {strings.Repeat("- a\n", 700), 3},
 		"nested":  {"- a\n" + strings.Repeat("  - b\n", 1_200), 1},
 		"columns": {wide.String(), 1},
 		"levels":  {deep.String(), 1},
 		"quotes":  {strings.Repeat("> ", 12) + "a", 1},
-		"code":    {"```\n" + strings.Repeat("code and more\n", 5_000) + "```", 3},
+		"code":    {"```\n" + strings.Repeat("code and more\n", 3_000) + "```", 2},
 		"tabs":    {"```\n" + strings.Repeat(strings.Repeat("\t", 40)+"a\n", 1_000) + "```", 3},
 		"a line":  {"```\na" + strings.Repeat("\t", 30_000) + "a\n```", 2},
 		"cells":   {strings.Repeat("| a ", 20) + "|\n" + strings.Repeat("|---", 20) + "|\n" + strings.Repeat("| a |\n", 500), 2},
-		"rows":    {"| a | b |\n|---|---|\n" + strings.Repeat("| 1 | 2 |\n", 2_000), 5},
+		"rows":    {"| a | b |\n|---|---|\n" + strings.Repeat("| 1 | 2 |\n", 900), 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			parts := richly(c.source, true)
@@ -204,15 +204,18 @@ func FuzzRich(f *testing.F) {
 func TestRichRandom(t *testing.T) {
 	marks := []string{"*", "**", "`", "```\n", "\n", "\n\n", "[^1]", "[^1]: ", "](https://a.b)", "[", "> ", "- ", "1. ", "    ", "|", "||", "~~", "# ", "- [x] ",
 		" ", "word ", "字", "|-|-|\n", "$$\n", `\(`, `\)`, "https://a.bc/*", "@name", "\t", "\u2060", "---\n", "| a | b |\n|---|---|\n"}
-	for seed := range uint64(300) {
+	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		var b strings.Builder
 		for range r.IntN(400) {
 			b.WriteString(marks[r.IntN(len(marks))])
 		}
 		text := b.String()
-		checkRich(t, text, richly(text, true))
-		checkRich(t, text, richly(text[:r.IntN(len(text)+1)], false))
+		m := connectors.Display{Progress: progressive.Off}.Messages(richDisplay(false))
+		begun, whole := view(text[:r.IntN(len(text)+1)]), view(text)
+		whole.Outcome.Status = answer.Completed
+		checkRich(t, text, m.Parts(begun))
+		checkRich(t, text, m.Parts(whole))
 	}
 }
 
@@ -301,7 +304,7 @@ func TestRichRefusedForUnknownReason(t *testing.T) {
 			r.bot.config.Format = FormatRich
 			r.Fault(telegramfake.Fault{Method: c.method, Rich: true, Nth: c.nth, Times: c.times, Status: 400, Body: body})
 			chat, s := r.private()
-			want, said := r.grow(s, gateOf(), "run", 600), ""
+			want, said := r.grow(s, gateOf(), "run", 480), ""
 			all := r.Messages(chat)
 			for _, m := range all {
 				said += m.Text + " "
