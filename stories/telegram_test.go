@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,8 @@ import (
 	"parley/connectors/connectortest/telegramworld"
 	"parley/connectors/telegram/telegramfake"
 
+	"parley/core/chat"
+	"parley/internal/golden"
 	"parley/models/modelfake"
 	"parley/progressive"
 )
@@ -94,6 +97,29 @@ func TestTelegramEphemeralUsage(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Every command has a transcript in a group: those about the user are ephemeral, as clients send them, and so are their answers.
+func TestTelegramCommandTranscripts(t *testing.T) {
+	onTelegram(t, func(c *chatHarness, w *telegramworld.Platform) {
+		var b strings.Builder
+		for _, command := range chat.Commands() {
+			if slices.Contains([]chat.CommandName{chat.LinkCommand, chat.UnlinkCommand, chat.AdminCommand}, command.Name) {
+				continue // not in the menus of groups
+			}
+			group := w.Fake.AddSupergroup(string(command.Name), false)
+			place := connectortest.Room(strconv.FormatInt(group.ID, 10))
+			if says := "/" + string(command.Name); command.Private {
+				w.SayEphemeral(connectortest.Ada, place, says)
+			} else {
+				w.Mention(connectortest.Ada, place, says)
+			}
+			c.Pass(20 * time.Second)
+			c.WaitIdle()
+			fmt.Fprintf(&b, "== /%s\n%s\n", command.Name, w.Fake.Transcript(group))
+		}
+		golden.Check(t, "testdata/telegram/commands.txt", b.String())
+	})
 }
 
 // A user who wants that hears answers in direct chats, beside their text. A failure of the speech model, and a long answer, leave the text alone.

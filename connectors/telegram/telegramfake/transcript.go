@@ -45,7 +45,11 @@ func (c *chat) lines(thread int) string {
 		if slices.Sort(fields); len(fields) > 0 {
 			text = strings.TrimSpace("<" + strings.Join(fields, ", ") + "> " + text)
 		}
-		fmt.Fprintf(&b, "%s: %s\n", m.from.FirstName, text)
+		author := m.from.FirstName
+		if m.to != nil {
+			author += " (only " + m.to.FirstName + " sees this)"
+		}
+		fmt.Fprintf(&b, "%s: %s\n", author, text)
 	}
 	return b.String()
 }
