@@ -12,6 +12,8 @@ import (
 	"parley/core/chat"
 	"parley/core/generate"
 	"parley/core/llm"
+	"parley/core/schedule"
+	"parley/gatewaytest"
 )
 
 // says is what Ada says in her room, and which answer she gets.
@@ -308,4 +310,30 @@ func TestCardShowsWhatTheAskerWroteSince(t *testing.T) {
 		}
 		w.chat.forgetSeen()
 	})
+}
+
+// The process dies in the middle of an answer while an older call of the room has just been approved: both are finished, under every policy.
+func TestApprovedWhileAnotherAnswerIsInterrupted(t *testing.T) {
+	for _, policy := range []schedule.Policy{schedule.Supersede, schedule.Queue, schedule.Steer} {
+		withHarness(t, func(w *harness) {
+			w.cfg.Turns.Direct = policy
+			shop, f := w.withShop(), &gatewaytest.Faults{}
+			n := w.startFaulty(f)
+			w.queueOrderOf("tea")
+			tea := n.sendText("Order tea")
+			q := w.waitParked(tea)
+			w.model.queue([]step{pause(time.Hour)}, []step{write("It is sunny.")}, []step{write("Ordered.")})
+			weather := n.sendText("How is the weather?")
+			time.Sleep(10 * time.Second)
+			n.deliver(chat.Choice(pressed(q, 0)))
+			time.Sleep(10 * time.Second)
+			f.Kill()
+			n.Interrupt()
+			w.start()
+			w.wantAnswer(weather, answer.Completed, "It is sunny.")
+			if o, said := w.waitAnswer(tea); o.Status != answer.Completed || !strings.HasSuffix(said, "Ordered.") || shop.times() != 1 {
+				t.Errorf("%s: it ended as %+v with %q, made %d times", policy, o, said, shop.times())
+			}
+		})
+	}
 }

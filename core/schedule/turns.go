@@ -120,8 +120,12 @@ func LastTurns(open []chat.Run) map[chat.RoomID]chat.ResponseID {
 // Due returns the next of the open runs, in turn order, and the time until its start. The oldest is first, also under
 // Supersede: there it ends immediately, because a later turn has claimed the room. Parked runs that wait for a person,
 // and tasks for later, are skipped, so that there may be none (ok is false). A run that was started before (Epoch > 0)
-// does not wait: it was interrupted.
+// does not wait: it was interrupted. Unless it is parked, it has the room, so that the store starts no other run: it comes before older ones that
+// were parked and woken.
 func (t TurnPolicy) Due(open []chat.Run, now time.Time) (next chat.Run, wait time.Duration, ok bool) {
+	if i := slices.IndexFunc(open, func(r chat.Run) bool { return r.Epoch > 0 && !r.Parked }); i >= 0 {
+		return open[i], 0, true
+	}
 	for _, next := range open {
 		switch {
 		case forLater(next, now):

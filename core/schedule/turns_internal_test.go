@@ -35,6 +35,27 @@ func TestDue(t *testing.T) {
 	}
 }
 
+// A run that was parked, and was woken while a later one was in progress, waits for that one, also if it was interrupted.
+func TestDueInterruptedFirst(t *testing.T) {
+	now := time.Now()
+	woken := chat.Run{Response: 1, Epoch: 2, Parked: true, Lasting: true, Ready: now}
+	later := chat.Run{Response: 3, Ready: now}
+	for _, policy := range []Policy{Supersede, Queue, Collect, Steer} {
+		turns := TurnPolicy{Direct: policy, Group: policy}
+		for _, c := range []struct {
+			open []chat.Run
+			want chat.ResponseID
+		}{
+			{[]chat.Run{woken, {Response: 2, Epoch: 1, Ready: now}, later}, 2},
+			{[]chat.Run{woken, later}, 1},
+		} {
+			if next, wait, ok := turns.Due(c.open, now); next.Response != c.want || wait != 0 || !ok {
+				t.Errorf("%s: turn %d in %v, %v; want %d", policy, next.Response, wait, ok, c.want)
+			}
+		}
+	}
+}
+
 func TestTurnsPolicy(t *testing.T) {
 	turns := TurnPolicy{Direct: Supersede, Group: Collect}
 	for _, k := range []chat.RoomKind{chat.Direct, chat.Group, chat.VoiceGroup, chat.Feed, chat.Thread, chat.Forum, chat.API} {
