@@ -127,9 +127,9 @@ func lastWordStored(e Evidence) (wrong []string) {
 	return wrong
 }
 
-var notice = regexp.MustCompile(`[_*]?(` + regexp.QuoteMeta("("+lang.Voice{}.Say("notice.another_model")+")") + `|` + regexp.QuoteMeta("("+lang.Voice{}.Say("notice.removed_model")+")") + `|\(The usual model .* is not available\. .* answers\.\)|` + answer.CostSign + `.*)[_*]?\n*`)
+var notice = regexp.MustCompile(`[_*]?(` + regexp.QuoteMeta("("+lang.Voice{}.Say("notice.another_model")+")") + `|` + regexp.QuoteMeta("("+lang.Voice{}.Say("notice.removed_model")+")") + `|` + regexp.QuoteMeta("("+lang.Voice{}.Say("steer.included")+")") + `|\(The usual model .* is not available\. .* answers\.\)|` + answer.CostSign + `.*)[_*]?\n*`)
 
-// WithoutNotice returns a visible text without the notice that another model answered or one was removed, which is not stored.
+// WithoutNotice returns a visible text without the notices that another model answered, one was removed, or a message has joined. These are not stored.
 func WithoutNotice(text string) string {
 	if !notice.MatchString(text) {
 		return text

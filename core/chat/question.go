@@ -167,7 +167,7 @@ const (
 	Denied   Decision = "denied"
 	Expired  Decision = "expired" // no one decided in time
 	Stopped  Decision = "stopped" // the turn ended first
-	Lapsed   Decision = "lapsed"  // it was Always once
+	Lapsed   Decision = "lapsed"  // it was Always once, or Approved, and the asker wrote again before the call was made
 	// Replaced is the decision of a request that a later one of the same user for the same tool has replaced. It can
 	// become Pending again.
 	Replaced Decision = "replaced"

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"parley/core/action"
@@ -45,6 +46,12 @@ type PendingStore interface {
 	PendingApprovals(ctx context.Context, limit int) ([]chat.Approval, error)
 }
 
+// Conversation reads runs and messages: see [storage.Journal] and [storage.Memories].
+type Conversation interface {
+	Run(ctx context.Context, id chat.RunID) (chat.Run, error)
+	Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error)
+}
+
 // Runs continues parked runs: see [schedule.ParkedRuns].
 type Runs interface {
 	// Continue makes a parked run continue. It has no effect on other runs, and fails with the error of the store.
@@ -71,7 +78,11 @@ type Approvals struct {
 	Pending PendingStore
 	Owners  Owners
 	Runs    Runs
-	Audit   func(ctx context.Context, by chat.EntityID, what, about string) // records a decision in a chat; can be nil
+	Said    Conversation
+	// Steers reports whether messages that the asker sends during an answer join it, in rooms of this kind. There, an approval that is older
+	// than such a message does not count, unless the call has begun. nil: nowhere.
+	Steers func(chat.RoomKind) bool
+	Audit  func(ctx context.Context, by chat.EntityID, what, about string) // records a decision in a chat; can be nil
 	// Tell sends a notice, which can hold a question.
 	Tell func(ctx context.Context, n chat.Notice) error
 	// Amend changes the text of the notice with key in room to the result of add, if there is such a notice and add returns true. below reports
@@ -130,16 +141,22 @@ func (ap *Approvals) Approve(ctx context.Context, c *action.Call, t *action.Tool
 	} else {
 		text += "\n" + arguments
 	}
-	r, full, err := ap.request(ctx, c, t, a)
+	r, lapsed, full, err := ap.request(ctx, c, t, a)
 	if err != nil || full {
 		return false, fullLine, err
 	}
 	replaced, err := replacedBy(ctx, ap.Store, r)
+	since, failed := ap.wroteSince(ctx, c, lapsed)
+	err = errors.Join(err, failed)
 	shown := func(v lang.Voice) string {
+		lines := []string{text}
 		if len(replaced) > 0 {
-			return text + "\n" + v.Say("approval.replaces")
+			lines = append(lines, v.Say("approval.replaces"))
 		}
-		return text
+		for _, m := range since[max(0, len(since)-maxSince):] {
+			lines = append(lines, sinceLine(v, m))
+		}
+		return strings.Join(lines, "\n")
 	}
 	if err == nil {
 		r, err = ap.loadDecision(ctx, c, r, shown, inPlace)
@@ -155,7 +172,14 @@ func (ap *Approvals) Approve(ctx context.Context, c *action.Call, t *action.Tool
 			return true, "", errors.Join(err, ap.waitReplaced(ctx, c, r, shown, inPlace))
 		}
 	}
-	if err = ap.endReplaced(ctx, r); err == nil && r.Decision == chat.Amended {
+	if err = ap.endReplaced(ctx, r); err == nil && (r.Decision == chat.Approved || r.Decision == chat.Amended) {
+		if lapses, err := ap.lapse(ctx, c, r); err != nil {
+			return false, "", err
+		} else if lapses {
+			return ap.Approve(ctx, c, t, a)
+		}
+	}
+	if err == nil && r.Decision == chat.Amended {
 		refused, err = ap.edit(ctx, c, t, r)
 	}
 	if err == nil && refused == "" {
@@ -261,11 +285,16 @@ func (ap *Approvals) record(c *action.Call, t *action.Tool, a action.Approval) c
 	}
 }
 
-// request stores the record of a call, or returns the stored one. It does not store a new one if full, which reports
-// that too many wait in the room. It fails with the error of the store.
-func (ap *Approvals) request(ctx context.Context, c *action.Call, t *action.Tool, a action.Approval) (r chat.Approval, full bool, err error) {
+// request stores the record of a call, or returns the stored one. It follows approvals of the call that lapsed, and returns the last of
+// these. It does not store a new one if full, which reports that too many wait in the room. It fails with the error of the store.
+func (ap *Approvals) request(ctx context.Context, c *action.Call, t *action.Tool, a action.Approval) (r, lapsed chat.Approval, full bool, err error) {
 	r = ap.record(c, t, a)
-	_, err = ap.Store.Approval(ctx, r.ID)
+	id := r.ID
+	stored, err := ap.Store.Approval(ctx, id)
+	for n := 2; err == nil && stored.Decision == chat.Lapsed; n++ {
+		lapsed, r.ID = stored, fmt.Sprint(id, "-", n)
+		stored, err = ap.Store.Approval(ctx, r.ID)
+	}
 	if errors.Is(err, chat.ErrNotFound) {
 		full, err = atLimit(ctx, ap.Store, r)
 	}
@@ -273,9 +302,39 @@ func (ap *Approvals) request(ctx context.Context, c *action.Call, t *action.Tool
 		r, err = ap.Store.RequestApproval(ctx, r)
 	}
 	if err != nil {
-		return r, full, fmt.Errorf("ask for the approval of %s: %w", t.Def.Name, err)
+		return r, lapsed, full, fmt.Errorf("ask for the approval of %s: %w", t.Def.Name, err)
 	}
-	return r, full, nil
+	return r, lapsed, full, nil
+}
+
+// wroteSince returns the messages that the asker of r has sent since it was decided, whichever run answers them: none before a decision, and none
+// where messages do not join answers. It fails with the error of the store.
+func (ap *Approvals) wroteSince(ctx context.Context, c *action.Call, r chat.Approval) ([]chat.Memory, error) {
+	if r.Decided.IsZero() || ap.Steers == nil || !ap.Steers(c.Turn.Room.Kind) {
+		return nil, nil
+	}
+	recent, err := ap.Said.Recent(ctx, r.Room, chat.Said, 0, maxRows)
+	if err != nil {
+		return nil, fmt.Errorf("read what was written since the approval of %s: %w", r.Tool, err)
+	}
+	return slices.DeleteFunc(slices.Clone(recent), func(m chat.Memory) bool {
+		at := m.At
+		if at.Nanosecond() == 0 { // a platform that counts in seconds: it can be a later part of that one
+			at = at.Add(time.Second - 1)
+		}
+		return m.Author != r.Asker || !at.After(r.Decided) || slices.Contains(c.Turn.Answered, m.ID)
+	}), nil
+}
+
+// lapse ends an approval that has not been used if the asker has written since, and reports whether it did. The approvers are then asked
+// again: they have not read that. It fails with the error of the store.
+func (ap *Approvals) lapse(ctx context.Context, c *action.Call, r chat.Approval) (bool, error) {
+	since, err := ap.wroteSince(ctx, c, r)
+	if err != nil || len(since) == 0 {
+		return false, err
+	}
+	err = ap.Store.DecideApproval(ctx, r.ID, r.Decision, chat.Lapsed, r.By, r.Decided)
+	return true, chat.Unless(err, answer.ErrLost)
 }
 
 // use marks an approval as used, once. The change from approved to used is one conditional write, so of two processes

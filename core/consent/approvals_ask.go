@@ -65,7 +65,20 @@ func (ap *Approvals) recordChoice(ctx context.Context, s action.TurnContext, r c
 	if ap.Audit != nil {
 		ap.Audit(ctx, q.By, string(to), audited(q, r))
 	}
-	return ap.decide(ctx, r, to, by)
+	at, err := ap.chosenAt(ctx, q)
+	if err != nil {
+		return err
+	}
+	return ap.decideAt(ctx, r, to, by, at)
+}
+
+// chosenAt returns when q was answered, which can be long before that is processed. It fails with the error of the store.
+func (ap *Approvals) chosenAt(ctx context.Context, q chat.Question) (time.Time, error) {
+	if q.ResultRun == "" { // not in a chat
+		return time.Now(), nil
+	}
+	result, err := ap.Said.Run(ctx, q.ResultRun)
+	return result.Opened, err
 }
 
 // closeIfEnded records that the turn of r ended during the question, unless this process or the next one repeats the
@@ -120,7 +133,12 @@ func (ap *Approvals) mayDecide(ctx context.Context, to chat.Decision, by chat.En
 // decide records a decision. If another one was faster, that one counts, and decide returns nil. It closes the notices
 // to the owners. It fails with the error of the store.
 func (ap *Approvals) decide(ctx context.Context, r chat.Approval, to chat.Decision, by chat.EntityID) error {
-	err := ap.Store.DecideApproval(ctx, r.ID, chat.Pending, to, by, time.Now())
+	return ap.decideAt(ctx, r, to, by, time.Now())
+}
+
+// decideAt is decide for a decision of this time.
+func (ap *Approvals) decideAt(ctx context.Context, r chat.Approval, to chat.Decision, by chat.EntityID, at time.Time) error {
+	err := ap.Store.DecideApproval(ctx, r.ID, chat.Pending, to, by, at)
 	ap.closeCards(ctx, r)
 	return chat.Unless(err, answer.ErrLost)
 }
@@ -291,7 +309,7 @@ func (ap *Approvals) Retired(ctx context.Context, q chat.Question) (string, erro
 	}
 	key := ""
 	switch r.Decision {
-	case chat.Approved, chat.Amended, chat.Used, chat.Always:
+	case chat.Approved, chat.Amended, chat.Used, chat.Always, chat.Lapsed:
 		key = "approval.approved_by"
 	case chat.Denied:
 		key = "approval.denied_by"
@@ -338,7 +356,11 @@ func (ap *Approvals) Chosen(ctx context.Context, q chat.Question) (string, error
 	if chat.Unless(err, chat.ErrNotFound) != nil {
 		return "", err
 	}
-	err = ap.Store.DecideApproval(ctx, q.Payload, chat.Pending, to, q.By, time.Now())
+	at, err := ap.chosenAt(ctx, q)
+	if err != nil {
+		return "", err
+	}
+	err = ap.Store.DecideApproval(ctx, q.Payload, chat.Pending, to, q.By, at)
 	if chat.Unless(err, answer.ErrLost) != nil {
 		return "", err
 	}
@@ -351,7 +373,7 @@ func (ap *Approvals) Chosen(ctx context.Context, q chat.Question) (string, error
 	case err != nil && now.Decision == chat.Replaced:
 		return lang.Say(ctx, "approval.later"), nil
 	// A decision that can't be made any more: it is the same one repeated, or another was faster.
-	case err != nil && (now.By != q.By || now.Decision != to && (to != chat.Approved && to != chat.Amended || now.Decision != chat.Used)):
+	case err != nil && (now.By != q.By || now.Decision != to && (to != chat.Approved && to != chat.Amended || now.Decision != chat.Used && now.Decision != chat.Lapsed)):
 		decided, err := ap.Retired(ctx, q)
 		if over := lang.Say(ctx, "approval.over"); decided != over {
 			decided = over + "\n" + decided

@@ -236,13 +236,12 @@ func (ap *Approvals) wrote(ctx context.Context, run chat.RunID, m chat.Memory) e
 		return err
 	}
 	rooms, err := ap.Owners.StaffRooms(ctx)
-	brief := text.Brief(strings.Join(strings.Fields(text.Visible(m.Text)), " "), maxLine)
 	for _, a := range all {
 		if a.Run != run || a.Asker != m.Author || a.Decision != chat.Pending {
 			continue
 		}
 		for owner, room := range rooms {
-			line := mark + lang.Say(ap.Owners.Speak(ctx, owner), "approval.wrote", "user", text.Label(m.Name), "text", brief)
+			line := sinceLine(lang.Of(ap.Owners.Speak(ctx, owner)), m)
 			key := card(a)
 			if _, none := ap.Asked(ctx, room, reminder(a)); none == nil {
 				key = reminder(a)
@@ -255,6 +254,12 @@ func (ap *Approvals) wrote(ctx context.Context, run chat.RunID, m chat.Memory) e
 		}
 	}
 	return err
+}
+
+// sinceLine returns the line of a card about a message that the asker has written since.
+func sinceLine(v lang.Voice, m chat.Memory) string {
+	brief := text.Brief(strings.Join(strings.Fields(text.Visible(m.Text)), " "), maxLine)
+	return mark + v.Say("approval.wrote", "user", text.Label(m.Name), "text", brief)
 }
 
 // amended returns the text of a card with one more line, or false if it has that line already, or the maximum number of

@@ -97,8 +97,16 @@ func newApprovals() *office {
 			return nil
 		},
 	}
-	d.Approvals.Owners, d.Approvals.Runs = d, d
+	d.Approvals.Owners, d.Approvals.Runs, d.Approvals.Said = d, d, d
 	return d
+}
+
+func (d *office) Run(context.Context, chat.RunID) (chat.Run, error) {
+	return chat.Run{}, chat.ErrNotFound
+}
+
+func (d *office) Recent(context.Context, chat.RoomID, chat.MemoryKind, chat.ResponseID, int) ([]chat.Memory, error) {
+	return nil, nil
 }
 
 func (d *office) Speak(ctx context.Context, _ chat.EntityID) context.Context { return ctx }

@@ -9,6 +9,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/consent"
 	"parley/core/prompt"
 	"parley/core/quota"
 	"parley/core/schedule"
@@ -21,10 +22,11 @@ import (
 //
 // A message waits in a run of its own until it joins. So nothing is lost if the answer ends before: that run is the next turn.
 type steering struct {
-	at       *attempt
-	journal  *journal
-	policy   schedule.TurnPolicy
-	prepared func() *prompt.Builder // the prompts of the turn
+	at        *attempt
+	journal   *journal
+	policy    schedule.TurnPolicy
+	approvals *consent.Approvals
+	prepared  func() *prompt.Builder // the prompts of the turn
 }
 
 // join is [generate.Writer.Steer].
@@ -114,5 +116,6 @@ func (s *steering) include(ctx context.Context, joined []chat.Memory) {
 		turn.Answered, run.Inputs = append(turn.Answered, m.ID), append(run.Inputs, m.ID)
 	}
 	s.prepared().Join(joined)
+	s.approvals.Wrote(ctx, s.at.waits, joined, run.Inputs)
 	s.at.answer.Apply(answer.Change{Kind: answer.Text, Step: -1 - int(s.at.answer.View().At), Notice: true, Text: "_(" + lang.Say(ctx, "steer.included") + ")_"})
 }
