@@ -94,11 +94,11 @@ func TestSteerInTheReceipt(t *testing.T) {
 	})
 }
 
-// A message that finds no boundary is the next turn; so are those of other users, and those with files.
+// A message that finds no boundary is the next turn; so are those of other users, and voice messages without a transcriber.
 func TestSteerLeavesMessages(t *testing.T) {
 	for name, late := range map[string]func(w *harness, m *chat.Message){
 		"of another user": func(_ *harness, m *chat.Message) { m.Author, m.Name = "bob", "bob" },
-		"with a file":     func(_ *harness, m *chat.Message) { m.Files = []chat.Attachment{{Name: "a.bin", Ref: "1"}} },
+		"a voice message": func(_ *harness, m *chat.Message) { m.Text, m.Files = "", []chat.Attachment{voice} },
 		"after the calls": func(*harness, *chat.Message) { time.Sleep(70 * time.Second) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -115,6 +115,58 @@ func TestSteerLeavesMessages(t *testing.T) {
 				w.wantAnswer(a, answer.Completed, fox)
 				if o, said := w.waitAnswer(b); o.Status != answer.Completed || said == "" {
 					w.Errorf("the later message was answered with %q and %+v", said, o)
+				}
+			})
+		})
+	}
+}
+
+// The files of a message that joins reach the model as those of a question do: read once, or shown; also after a crash.
+func TestSteerWithFiles(t *testing.T) {
+	for name, c := range map[string]struct {
+		text   string
+		file   chat.Attachment
+		vision bool
+		want   string // the text of the last message
+		shown  string
+		read   string
+	}{
+		"a picture, described": {"And this", pic("b"), false, "And this\n[File: b, image/png]\n  seen b", "", "a b"},
+		"a picture, shown":     {"And this", pic("b"), true, "And this\n[File: b, image/png]", "b", ""},
+		"a voice message":      {"", voiceMessage("v"), false, "heard v", "", "a v"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withReader(t, func(w *harness, r *fakeReader) {
+				w.steering()
+				w.cfg.Models.LargeVision = c.vision
+				f := &gatewaytest.Faults{}
+				n := w.startFaulty(f)
+				w.model.queue([]step{call(0, "c", "LOOK", "{}")}, []step{pause(time.Hour)}, []step{write("Both.")})
+				a := n.send(with(w.message(room, "ada", "A"), pic("a")))
+				time.Sleep(10 * time.Second)
+				b := n.send(with(w.message(room, "ada", c.text), c.file))
+				time.Sleep(70 * time.Second)
+				last := w.model.requests()[1].Messages
+				shown := ""
+				for _, f := range last[len(last)-1].Images {
+					shown += f.Name
+				}
+				if got := last[len(last)-1].Text; got != c.want || shown != c.shown || r.was() != c.read {
+					t.Errorf("the second prompt ends with %q, and shows %q", got, shown)
+				}
+				f.Kill()
+				n.Interrupt()
+				w.start()
+				w.wantAnswer(a, answer.Completed, "Both.")
+				if o, _ := w.waitAnswer(b); o.Status != answer.Superseded {
+					t.Errorf("the joined run ended as %+v", o)
+				}
+				last, shown = w.model.requests()[2].Messages, ""
+				for _, f := range last[len(last)-1].Images {
+					shown += f.Name
+				}
+				if got := last[len(last)-1].Text; !strings.Contains(got, c.want) || c.vision != (shown == "ba") || r.was() != "" {
+					t.Errorf("after a crash the prompt ends with %q, and shows %q", got, shown)
 				}
 			})
 		})

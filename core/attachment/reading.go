@@ -163,7 +163,7 @@ func (rd *Reading) View(ctx context.Context, s *action.TurnContext) []llm.File {
 	about := rd.about(*s)
 	for _, m := range slices.Backward(about) {
 		for _, f := range m.Files {
-			if f.Unread == "" && (f.Seen == "" || f.Seen == questionOf(*s)) {
+			if f.Unread == "" && (f.Seen == "" || rd.seenHere(*s, f)) {
 				files = append(files, f)
 			}
 		}
@@ -184,10 +184,15 @@ func (rd *Reading) View(ctx context.Context, s *action.TurnContext) []llm.File {
 	return shown
 }
 
+// seenHere reports whether a picture was shown with a message of the turn: those that have joined it were its latest message then.
+func (rd *Reading) seenHere(s action.TurnContext, f chat.Attachment) bool {
+	return f.Seen != "" && (f.Seen == questionOf(s) || slices.Contains(rd.Inputs, f.Seen))
+}
+
 // Worded returns a filter for the files that a turn needs as text: not the pictures that the model sees with it, unless
 // another model describes them anyway.
 func (rd *Reading) Worded(s action.TurnContext) func(chat.Attachment) bool {
-	return func(f chat.Attachment) bool { return f.Seen != questionOf(s) || rd.Describes }
+	return func(f chat.Attachment) bool { return !rd.seenHere(s, f) || rd.Describes }
 }
 
 // AddLinks attaches the pages that the question links to, if it does not have them yet, and returns the hosts of those

@@ -31,7 +31,6 @@ import (
 
 	"parley/core/action"
 	"parley/core/answer"
-	"parley/core/chat"
 	"parley/core/event"
 	"parley/core/llm"
 	"parley/core/prompt"
@@ -95,7 +94,7 @@ type Writer struct {
 	Pass func(ctx context.Context, req llm.Request) error
 	// Steer returns messages that the asker has sent since the prompt was built, and that the answer takes into account from now on. It
 	// is called between rounds, while the model can still call actions. Its errors end the answer. nil: there are none.
-	Steer func(ctx context.Context) ([]chat.Memory, error)
+	Steer func(ctx context.Context) ([]llm.Message, error)
 	// Allowed are the soft limits that the answer can exceed. It is kept while the run is parked.
 	Allowed []string
 

@@ -80,10 +80,8 @@ func (w *Writer) steer(ctx context.Context, asks *native) error {
 		return nil
 	}
 	joined, err := w.Steer(ctx)
-	for _, m := range joined {
-		if asks.prompt.Messages != nil { // otherwise the prompt will have it
-			asks.rounds = append(asks.rounds, asks.st.Message(m))
-		}
+	if asks.prompt.Messages != nil { // otherwise the prompt will have them
+		asks.rounds = append(asks.rounds, joined...)
 	}
 	return err
 }

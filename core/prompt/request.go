@@ -76,9 +76,9 @@ func (st *Builder) draft(limit int) (llm.Request, span) {
 	return req, history
 }
 
-// Join adds messages to answer to the end of the turn, for prompts that are built from now on as a whole. Those that were built before
-// are continued with [Builder.Message].
-func (st *Builder) Join(messages []chat.Memory) {
+// Join adds messages to answer to the end of the turn, for prompts that are built from now on as a whole, with their pictures and other files. Those
+// that were built before are continued with the messages that it returns.
+func (st *Builder) Join(messages []chat.Memory, pictures, files []llm.File) (more []llm.Message) {
 	if st.whole != nil {
 		st.whole = slices.Concat(st.whole, messages)
 	}
@@ -86,11 +86,16 @@ func (st *Builder) Join(messages []chat.Memory) {
 	st.Outputs = slices.DeleteFunc(st.Outputs, func(o Output) bool { return o.Transcript != "" }) // it is asked again
 	for _, m := range messages {
 		st.turn.Answered = append(slices.Clip(st.turn.Answered), m.ID)
+		if len(m.Files) > 0 {
+			st.turn.Attached = append(slices.Clip(st.turn.Attached), m)
+		}
+		more = append(more, modelMessage(st.turn, m))
 	}
+	last := &more[len(more)-1]
+	last.Images, last.Files = pictures, files
+	st.Images, st.Files = slices.Concat(st.Images, pictures), slices.Concat(st.Files, files)
+	return more
 }
-
-// Message converts a memory of the room to a message of a prompt.
-func (st *Builder) Message(m chat.Memory) llm.Message { return modelMessage(st.turn, m) }
 
 // AnsweredFrom returns the index in Recent of the first message to answer.
 func AnsweredFrom(s action.TurnContext) int {

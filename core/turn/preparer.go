@@ -117,22 +117,58 @@ func (pn *preparation) readCounted(ctx context.Context, s *action.TurnContext) e
 	if err := pn.journal.countMessage(ctx); err != nil {
 		return err
 	}
-	err := pn.journal.risk.During("media", pn.reading.HasFiles(*s), func() {
-		pn.pictures = pn.reading.View(ctx, s)
-		pn.reading.Read(ctx, s, pn.reading.Worded(*s))
-		pn.files = pn.originals(ctx, *s)
-	})
-	if err != nil {
+	var err error
+	if pn.pictures, pn.files, err = pn.read(ctx, &pn.reading, s); err != nil {
 		return err
-	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
 	}
 	pn.at.turn = *s
 	if !files || resumed {
 		return nil
 	}
 	return pn.answerWithoutModel(ctx)
+}
+
+// read reads the files of the messages that s answers, and returns the pictures and the other files for the model. It fails with the error of
+// the store, and with the cause of ctx.
+func (pn *preparation) read(ctx context.Context, rd *attachment.Reading, s *action.TurnContext) (pictures, files []llm.File, err error) {
+	err = pn.journal.risk.During("media", rd.HasFiles(*s), func() {
+		pictures = rd.View(ctx, s)
+		rd.Read(ctx, s, rd.Worded(*s))
+		files = pn.originals(ctx, *s)
+	})
+	if err == nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return pictures, files, err
+}
+
+// readJoined reads messages that have joined the turn like those that it began with: their files and links. It returns them with their content,
+// and what read returns for them alone.
+func (pn *preparation) readJoined(ctx context.Context, joined []chat.Memory) (all []chat.Memory, pictures, files []llm.File, err error) {
+	s, one := pn.at.turn, *pn
+	before := pn.at.run.Inputs[:len(pn.at.run.Inputs)-len(joined)] // the prompt has these and their files
+	s.Recent = slices.DeleteFunc(slices.Clone(s.Recent), func(m chat.Memory) bool { return slices.Contains(before, m.ID) })
+	one.reading.Inputs = pn.at.run.Inputs[len(before):]
+	s.Answered, s.Message = one.reading.Inputs, joined[len(joined)-1]
+	endLinks := one.addLinks(ctx, &s)
+	defer endLinks()
+	if pictures, files, err = one.read(ctx, &one.reading, &s); err != nil {
+		return nil, nil, nil, err
+	}
+	turn := &pn.at.turn
+	turn.Recent, turn.Attached = slices.Clone(turn.Recent), slices.Clone(turn.Attached)
+	for _, m := range s.Recent {
+		if i := slices.IndexFunc(turn.Recent, func(o chat.Memory) bool { return o.ID == m.ID }); i >= 0 {
+			turn.Recent[i] = m
+		}
+		if !slices.Contains(s.Answered, m.ID) {
+			continue
+		}
+		if all = append(all, m); len(m.Files) > 0 {
+			turn.Attached = append(turn.Attached, m)
+		}
+	}
+	return all, pictures, files, nil
 }
 
 const maxOriginals = 4 // files of a question
@@ -265,7 +301,7 @@ func (pn *preparation) addLinks(ctx context.Context, s *action.TurnContext) (end
 		pn.Log.Warn("linked pages can't be attached", "run", pn.at.run.ID, "err", err)
 	}
 	show := func(n int, stage answer.Stage, short string) {
-		pn.at.answer.Apply(answer.Change{Kind: answer.ToolStage, Call: fmt.Sprint("link-", n), Tool: &answer.Tool{
+		pn.at.answer.Apply(answer.Change{Kind: answer.ToolStage, Call: fmt.Sprint("link-", len(pn.at.run.Inputs), "-", n), Tool: &answer.Tool{
 			Name: readLinkCall, Stage: stage, Parameters: "{}", ShortResult: short, Success: stage == answer.StageEnd,
 		}})
 	}

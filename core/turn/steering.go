@@ -10,15 +10,14 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/consent"
-	"parley/core/prompt"
+	"parley/core/llm"
 	"parley/core/quota"
 	"parley/core/schedule"
 	"parley/internal/lang"
 )
 
 // steering takes messages that the asker sends during an answer into that answer, under [schedule.Steer]. Messages of other users wait
-// for their own turn, because their words must not act with the asker's rights; so do messages with files, which would have to
-// be read first.
+// for their own turn, because their words must not act with the asker's rights.
 //
 // A message waits in a run of its own until it joins. So nothing is lost if the answer ends before: that run is the next turn.
 type steering struct {
@@ -26,17 +25,17 @@ type steering struct {
 	journal   *journal
 	policy    schedule.TurnPolicy
 	approvals *consent.Approvals
-	prepared  func() *prompt.Builder // the prompts of the turn
+	prep      *preparation
 }
 
 // join is [generate.Writer.Steer].
-func (s *steering) join(ctx context.Context) (joined []chat.Memory, err error) {
-	run := &s.at.run
+func (s *steering) join(ctx context.Context) ([]llm.Message, error) {
+	run, joined := &s.at.run, []chat.Memory(nil)
 	if s.policy.PolicyFor(run.RoomKind) != schedule.Steer || run.Kind != chat.RunReply && run.Kind != chat.RunDecide {
 		return nil, nil
 	}
 	var open []chat.Run
-	err = s.journal.persist(ctx, func() (err error) {
+	err := s.journal.persist(ctx, func() (err error) {
 		open, err = s.journal.Store.OpenRuns(ctx, run.Room)
 		return err
 	})
@@ -55,10 +54,10 @@ func (s *steering) join(ctx context.Context) (joined []chat.Memory, err error) {
 		}
 		joined = append(joined, more...)
 	}
-	if len(joined) > 0 {
-		s.include(ctx, joined)
+	if len(joined) == 0 {
+		return nil, nil
 	}
-	return joined, nil
+	return s.include(ctx, joined)
 }
 
 // canJoin reports whether the messages of the run from can join: it waits only for this answer, and its author is the asker.
@@ -68,7 +67,8 @@ func (s *steering) canJoin(from chat.Run) bool {
 		from.Address.BilledTo == run.Address.BilledTo && from.Response > run.Response && !from.Ready.After(time.Now())
 }
 
-// take moves the messages of the run from into this run, and returns them; none if one of them has files. It fails with a limit that
+// take moves the messages of the run from into this run, and returns them; none if one of them is a voice message
+// that can't be transcribed: its own turn tells that. It fails with a limit that
 // is reached, with [answer.ErrLost], and with the error of the store.
 func (s *steering) take(ctx context.Context, from chat.Run) (all []chat.Memory, err error) {
 	run := &s.at.run
@@ -78,7 +78,7 @@ func (s *steering) take(ctx context.Context, from chat.Run) (all []chat.Memory, 
 			m, err = s.journal.Store.Memory(ctx, id)
 			return err
 		})
-		if errors.Is(err, chat.ErrNotFound) || err == nil && len(m.Files) > 0 {
+		if errors.Is(err, chat.ErrNotFound) || err == nil && s.prep.Deaf && m.Untranscribed() {
 			return nil, nil
 		} else if err != nil {
 			return nil, fmt.Errorf("read a later message of %s: %w", run.ID, err)
@@ -108,14 +108,20 @@ func (s *steering) checkJoined(from chat.Run) error {
 	return err
 }
 
-// include adds messages to the turn as the checks of calls and the templates read it, and tells the asker.
-func (s *steering) include(ctx context.Context, joined []chat.Memory) {
+// include reads the files of messages, adds them to the turn as the checks of calls and the templates read it, and tells the asker. It returns them
+// for a prompt that was built before. It fails like [preparation.read].
+func (s *steering) include(ctx context.Context, joined []chat.Memory) ([]llm.Message, error) {
 	turn, run := &s.at.turn, &s.at.run
 	turn.Recent, turn.Answered, run.Inputs = slices.Concat(turn.Recent, joined), slices.Clone(turn.Answered), slices.Clone(run.Inputs)
 	for _, m := range joined {
 		turn.Answered, run.Inputs = append(turn.Answered, m.ID), append(run.Inputs, m.ID)
 	}
-	s.prepared().Join(joined)
+	joined, pictures, files, err := s.prep.readJoined(ctx, joined)
+	if err != nil {
+		return nil, err
+	}
+	messages := s.prep.state.Join(joined, pictures, files)
 	s.approvals.Wrote(ctx, s.at.waits, joined, run.Inputs)
 	s.at.answer.Apply(answer.Change{Kind: answer.Text, Step: -1 - int(s.at.answer.View().At), Notice: true, Text: "_(" + lang.Say(ctx, "steer.included") + ")_"})
+	return messages, nil
 }

@@ -12,7 +12,6 @@ import (
 	"parley/core/consent"
 	"parley/core/event"
 	"parley/core/generate"
-	"parley/core/prompt"
 	"parley/core/quota"
 	"parley/core/relay"
 	"parley/core/schedule"
@@ -105,7 +104,7 @@ func (ts *Turns) execution(at *attempt, gap int) *execution {
 	x.deciding = deciding{Decider: ts.Decider, at: at, journal: j, gen: gen, reading: &x.prep.reading}
 	calls.Host = action.Host{Say: g.Say, Await: j.await, Ask: ak.ask, Park: ak.wait, Chose: w.chose, Waited: w.waited}
 	calls.Outputs = x.prep.outputs
-	steer := &steering{at: at, journal: j, policy: g.Turns, approvals: g.Approvals, prepared: func() *prompt.Builder { return x.prep.state }}
+	steer := &steering{at: at, journal: j, policy: g.Turns, approvals: g.Approvals, prep: &x.prep}
 	gen.Steer = steer.join
 	return x
 }
