@@ -68,7 +68,7 @@ func (s *steering) canJoin(from chat.Run) bool {
 }
 
 // take moves the messages of the run from into this run, and returns them; none if one of them is a voice message
-// that can't be transcribed: its own turn tells that. It fails with a limit that
+// that can't be transcribed: its own turn tells the user. It fails with a limit that
 // is reached, with [answer.ErrLost], and with the error of the store.
 func (s *steering) take(ctx context.Context, from chat.Run) (all []chat.Memory, err error) {
 	run := &s.at.run
