@@ -146,7 +146,7 @@ func (ap *Approvals) Approve(ctx context.Context, c *action.Call, t *action.Tool
 		return false, fullLine, err
 	}
 	replaced, err := replacedBy(ctx, ap.Store, r)
-	since, failed := ap.wroteSince(ctx, c, lapsed)
+	since, failed := wroteSince(ctx, ap, c, lapsed)
 	err = errors.Join(err, failed)
 	shown := func(v lang.Voice) string {
 		lines := []string{text}
@@ -173,7 +173,7 @@ func (ap *Approvals) Approve(ctx context.Context, c *action.Call, t *action.Tool
 		}
 	}
 	if err = ap.endReplaced(ctx, r); err == nil && (r.Decision == chat.Approved || r.Decision == chat.Amended) {
-		if lapses, err := ap.lapse(ctx, c, r); err != nil {
+		if lapses, err := lapse(ctx, ap, c, r); err != nil {
 			return false, "", err
 		} else if lapses {
 			return ap.Approve(ctx, c, t, a)
@@ -309,7 +309,7 @@ func (ap *Approvals) request(ctx context.Context, c *action.Call, t *action.Tool
 
 // wroteSince returns the messages that the asker of r has sent since it was decided, whichever run answers them: none before a decision, and none
 // where messages do not join answers. It fails with the error of the store.
-func (ap *Approvals) wroteSince(ctx context.Context, c *action.Call, r chat.Approval) ([]chat.Memory, error) {
+func wroteSince(ctx context.Context, ap *Approvals, c *action.Call, r chat.Approval) ([]chat.Memory, error) {
 	if r.Decided.IsZero() || ap.Steers == nil || !ap.Steers(c.Turn.Room.Kind) {
 		return nil, nil
 	}
@@ -328,8 +328,8 @@ func (ap *Approvals) wroteSince(ctx context.Context, c *action.Call, r chat.Appr
 
 // lapse ends an approval that has not been used if the asker has written since, and reports whether it did. The approvers are then asked
 // again: they have not read that. It fails with the error of the store.
-func (ap *Approvals) lapse(ctx context.Context, c *action.Call, r chat.Approval) (bool, error) {
-	since, err := ap.wroteSince(ctx, c, r)
+func lapse(ctx context.Context, ap *Approvals, c *action.Call, r chat.Approval) (bool, error) {
+	since, err := wroteSince(ctx, ap, c, r)
 	if err != nil || len(since) == 0 {
 		return false, err
 	}

@@ -65,15 +65,15 @@ func (ap *Approvals) recordChoice(ctx context.Context, s action.TurnContext, r c
 	if ap.Audit != nil {
 		ap.Audit(ctx, q.By, string(to), audited(q, r))
 	}
-	at, err := ap.chosenAt(ctx, q)
+	at, err := chosenAt(ctx, ap, q)
 	if err != nil {
 		return err
 	}
-	return ap.decideAt(ctx, r, to, by, at)
+	return decideAt(ctx, ap, r, to, by, at)
 }
 
 // chosenAt returns when q was answered, which can be long before that is processed. It fails with the error of the store.
-func (ap *Approvals) chosenAt(ctx context.Context, q chat.Question) (time.Time, error) {
+func chosenAt(ctx context.Context, ap *Approvals, q chat.Question) (time.Time, error) {
 	if q.ResultRun == "" { // not in a chat
 		return time.Now(), nil
 	}
@@ -133,11 +133,11 @@ func (ap *Approvals) mayDecide(ctx context.Context, to chat.Decision, by chat.En
 // decide records a decision. If another one was faster, that one counts, and decide returns nil. It closes the notices
 // to the owners. It fails with the error of the store.
 func (ap *Approvals) decide(ctx context.Context, r chat.Approval, to chat.Decision, by chat.EntityID) error {
-	return ap.decideAt(ctx, r, to, by, time.Now())
+	return decideAt(ctx, ap, r, to, by, time.Now())
 }
 
 // decideAt is decide for a decision of this time.
-func (ap *Approvals) decideAt(ctx context.Context, r chat.Approval, to chat.Decision, by chat.EntityID, at time.Time) error {
+func decideAt(ctx context.Context, ap *Approvals, r chat.Approval, to chat.Decision, by chat.EntityID, at time.Time) error {
 	err := ap.Store.DecideApproval(ctx, r.ID, chat.Pending, to, by, at)
 	ap.closeCards(ctx, r)
 	return chat.Unless(err, answer.ErrLost)
@@ -356,7 +356,7 @@ func (ap *Approvals) Chosen(ctx context.Context, q chat.Question) (string, error
 	if chat.Unless(err, chat.ErrNotFound) != nil {
 		return "", err
 	}
-	at, err := ap.chosenAt(ctx, q)
+	at, err := chosenAt(ctx, ap, q)
 	if err != nil {
 		return "", err
 	}
