@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,10 +29,12 @@ type steered struct {
 	luck     *rand.Rand
 	n        *process
 	faults   *gatewaytest.Faults
-	notes    []string
 	wrote    []sentMessage
 	approved map[chat.RunID][]time.Time
-	made     []madeCall
+
+	mu    sync.Mutex // calls are made by goroutines of processes
+	notes []string
+	made  []madeCall
 }
 
 type sentMessage struct {
@@ -47,6 +50,8 @@ type madeCall struct {
 }
 
 func (w *steered) note(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.notes = append(w.notes, time.Now().Format("04:05.000 ")+fmt.Sprintf(format, args...))
 }
 
@@ -121,6 +126,8 @@ func (w *steered) decide() {
 
 // check returns what is wrong.
 func (w *steered) check() (wrong []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	times := map[string]int{}
 	for _, c := range w.made {
 		if times[c.item]++; times[c.item] > 1 {
@@ -168,7 +175,9 @@ func playSteered(t *testing.T, seed uint64) {
 		shop.do = func(_ context.Context, c *action.Call) (action.Result, error) {
 			var in struct{ Item string }
 			err := c.Read(&in)
+			w.mu.Lock()
 			w.made = append(w.made, madeCall{c.Turn.Run, in.Item, time.Now()})
+			w.mu.Unlock()
 			w.note("order %s is made", in.Item)
 			return action.Result{Text: "ordered"}, err
 		}
@@ -201,7 +210,10 @@ func playSteered(t *testing.T, seed uint64) {
 		w.faults.Before(0, nil)
 		w.faults.After(0, nil)
 		time.Sleep(10 * time.Minute)
-		if wrong := w.check(); len(wrong) > 0 {
+		wrong := w.check()
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if len(wrong) > 0 {
 			t.Errorf("seed %d:\n%s\nwhat happened:\n%s", seed, strings.Join(wrong, "\n"), strings.Join(w.notes, "\n"))
 		}
 		w.chat.forgetSeen() // marks are not stored, and cards change after their ends
