@@ -31,6 +31,7 @@ import (
 	"parley/internal/local"
 	"parley/internal/observe"
 	"parley/internal/settings"
+	"parley/internal/signature"
 	"parley/internal/version"
 	webtools "parley/plugins/web"
 )
@@ -220,6 +221,10 @@ func accounts(a config.Accounts) (*identity.Site, error) {
 // webOptions returns the options of the web chat that follow from e.
 func (g *Gateway) webOptions(e *edition) web.Options {
 	c, reader := e.cfg.Web, g.reader(e)
+	hook := web.ContactHook{URL: c.ContactURL.Reveal(), Dial: g.env.Dial}
+	if key := e.cfg.SecretKey.Reveal(); key != "" {
+		hook.Secret = signature.Sign(key, "web", []byte("contact_url")) // of the text web.contact_url: its endpoint does not learn the key
+	}
 	return web.Options{
 		Rated: func(answer chat.Memory, by chat.EntityID, rating, reason string) {
 			g.runtime.Emit(event.FeedbackReceived{Message: answer, Author: by, Rating: rating, Reason: reason})
@@ -231,8 +236,8 @@ func (g *Gateway) webOptions(e *edition) web.Options {
 			}
 			return err
 		},
-		Verify: web.Verify{SiteKey: c.Verify.SiteKey, Secret: c.Verify.Secret.Reveal()},
-		Site:   e.site, RequireIdentity: c.RequireIdentity, ClaimUntil: c.ClaimTime(),
+		ContactHook: hook, Verify: web.Verify{SiteKey: c.Verify.SiteKey, Secret: c.Verify.Secret.Reveal()},
+		Site: e.site, RequireIdentity: c.RequireIdentity, ClaimUntil: c.ClaimTime(),
 		Reasoning: e.cfg.ShowsReasoning(), Public: c.Public, Agent: settings.Agent(e.cfg), Answers: g.runtime, Store: g.backends.store, Origins: append(c.TLS.Origins(), c.Origins...),
 		Proxies: c.TrustedProxies, Limits: web.Limits(c.Limits), Ready: g.backends.ready,
 		Limited: limits(append(slices.Clone(g.limited), g.backends.limited, g.brokenText)), Log: g.env.Log,

@@ -27,11 +27,18 @@ web:
 		`accounts: {jwks: "https://id.example/keys", public_key: AAAA, audience: a}`: "has more than one of",
 		`accounts: {jwks: "ftp://id.example", audience: a}`:                          "web.accounts.jwks",
 		`verify: {site_key: "0x4AAAAAAADnPIDROrmt1Wwj"}`:                             "web.verify: this has only one of site_key and secret",
-		`claim_until: soon`: "web.claim_until: the value is not a day",
+		`contact_url: "https://desk.example.org/contact?key=1"`:                      "",
+		`contact_url: "http://127.0.0.1:9000/contact"`:                               "",
+		`contact_url: "http://desk.example.org/"`:                                    "web.contact_url: the value is not an address that messages can be sent to",
+		`contact_url: "https://desk.example.org:8443/"`:                              "web.contact_url: the value is not an address that messages can be sent to",
+		`contact_url: "https://ada:secret@desk.example.org/"`:                        "web.contact_url: the value is not an address that messages can be sent to",
+		`contact_url: "http://10.0.0.1/"`:                                            "web.contact_url: the value is not an address that messages can be sent to",
+		`contact_url: desk`:                                                          "web.contact_url: the value is not an address that messages can be sent to",
+		`claim_until: soon`:                                                          "web.claim_until: the value is not a day",
 	} {
 		_, err := Parse("config.yaml", []byte("web: {"+yaml+"}"), t.TempDir(), environment(nil), platforms...)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", yaml, err)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", yaml, err, want)
 		}
 	}
 }

@@ -165,6 +165,14 @@ func (d checker) checkWeb(w Web) {
 	if w.Widget.Accent != "" && !color.MatchString(w.Widget.Accent) {
 		d.reject("web.widget.accent", "is not a color", `write it as "#0a7d55", in quotes, or as a name such as teal`)
 	}
+	u, err := url.Parse(w.ContactURL.Reveal())
+	fits := err == nil && u.User == nil && u.Scheme == "https" && u.Hostname() != "" && u.Port() == ""
+	if err == nil && u.User == nil && u.Scheme == "http" {
+		fits, _ = listensLocally(u.Host)
+	}
+	if w.ContactURL != "" && !fits {
+		d.reject("web.contact_url", "is not an address that messages can be sent to", "use https:// and a public host, or http:// and a port of this machine, such as http://127.0.0.1:9000/contact")
+	}
 	if v := w.Verify; (v.SiteKey == "") != (v.Secret == "") {
 		d.reject("web.verify", "has only one of site_key and secret", "set both, or none")
 	}

@@ -357,6 +357,9 @@ type Web struct {
 	// Until this day, such as 2027-01-31, conversations that were opened without a token can be read with their ids alone. Empty = 30 days
 	// after the first start.
 	ClaimUntil string `yaml:"claim_until"`
+	// The address of your help desk, which gets the messages that visitors leave while the agent can't answer: https, or http on this machine.
+	// See docs/web.md. Empty = only the owners' chats get them.
+	ContactURL Secret `yaml:"contact_url"`
 	// How the chat looks, on its own page and on your sites, whose script tags can say otherwise.
 	Widget Widget `yaml:"widget"`
 }

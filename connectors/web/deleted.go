@@ -97,10 +97,11 @@ func (d eraser) erase(ctx context.Context, note chat.RoomNote) (bool, error) {
 	return err == nil, err
 }
 
-// eraseDeleted erases deleted conversations until ctx is done, also those of processes that died.
+// eraseDeleted erases deleted conversations until ctx is done, also those of processes that died. It also sends visitors' messages on, each minute.
 func (d eraser) eraseDeleted(ctx context.Context) {
 	for ctx.Err() == nil {
 		next := eraseAgain
+		contactAPI{d.web.latest.Load()}.sendStored(ctx)
 		notes, err := d.web.opts.Store.NotesAbout(ctx, deletedReader, chat.ReaderNote, false, chat.MaxNotes)
 		for _, n := range notes {
 			left := time.Until(n.At.Add(undoTime))

@@ -111,7 +111,8 @@ type Options struct {
 	Hooks Hooks
 	// Contact passes a visitor's message on to the owners, once for each key. It fails with [chat.ErrUnreached] if none can be reached.
 	// nil: none can.
-	Contact func(ctx context.Context, c Contact) error
+	Contact     func(ctx context.Context, c Contact) error
+	ContactHook ContactHook // gets these messages too
 	// Verify asks a service whether a person uses the browser of a new anonymous visitor; the zero value asks none.
 	Verify Verify
 	// Site verifies the tokens of visitors with an account; nil: there are none.

@@ -109,6 +109,16 @@ func (c *Client) get(ctx context.Context, address string, limit int64) ([]byte, 
 	return data, res.Header.Get("Content-Type"), nil
 }
 
+// Send sends a request, whose body is for its address alone: it follows no redirects. Its errors are [ErrForbidden] and others.
+func (c *Client) Send(req *http.Request) (*http.Response, error) {
+	if err := c.allowed(req.URL); err != nil {
+		return nil, err
+	}
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	res, err := (&http.Client{Transport: c.http.Transport, CheckRedirect: stay, Timeout: c.limit}).Do(req)
+	return res, bare(err)
+}
+
 // allowed checks the text of an address, before a request and at each redirect. Only the owner's own server is exempt,
 // and only by its exact scheme, host and port.
 func (c *Client) allowed(u *url.URL) error {
