@@ -326,7 +326,7 @@ func TestAddressTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.Close() // serving on a closed listener fails as a lost one would
-	w := New(Options{Listener: l, Store: rooms{}, Log: slog.New(slog.DiscardHandler)})
+	w := New(Options{Memo: &connectortest.Memory{}, Listener: l, Store: rooms{}, Log: slog.New(slog.DiscardHandler)})
 	if err := w.Run(t.Context(), nil); !errors.Is(err, ErrEnded) {
 		t.Errorf("it ended with %v", err)
 	}

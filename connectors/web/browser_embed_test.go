@@ -99,6 +99,8 @@ func playEmbedded(t *testing.T, p *tab) {
 	p.is(`all('.launcher')[0].getRootNode().activeElement === all('.launcher')[0]`, "true")
 	r.finish(completed, "")
 	p.wait(`all('.launcher.unread')[0]?.getAttribute('aria-label') === 'Chat with Ada, 1 new'`)
+	p.do(chromedp.Reload()) // it is still unread
+	p.wait(`all('.launcher.unread')[0]?.getAttribute('aria-label') === 'Chat with Ada, 1 new' && all('.launcher')[0].dataset.unread === '1' && all('.panel')[0].hidden`)
 	p.click(".launcher")
 	p.wait(`!all('.panel')[0].hidden && !all('.launcher.unread').length`)
 	p.press("Escape", "", false) // nothing is written that it could stop

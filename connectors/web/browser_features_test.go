@@ -71,6 +71,7 @@ func playAgain(t *testing.T, g *gateway, p *tab) {
 	p.wait(`all('[aria-label="Bad answer"]')[0].ariaPressed === 'true'`)
 	p.click(`[aria-label="Good answer"]`)
 	p.wait(`all('[aria-label="Good answer"]')[0].ariaPressed === 'true' && all('[aria-label="Bad answer"]')[0].ariaPressed === 'false'`)
+	p.is(`all('time').length === 2 && all('time').every((time) => Math.abs(Date.parse(time.dateTime) - Date.now()) < 3.6e6 && time.textContent)`, "true")
 	p.do(chromedp.Reload())
 	p.wait(`all('.answer').length === 1 && shown('.question .text') === 'two' && all('[aria-label="Good answer"]')[0].ariaPressed === 'true'`)
 }
@@ -212,7 +213,7 @@ func playRightToLeft(t *testing.T, g *gateway, p *tab) {
 // A page drives the chat by its JavaScript API, and by attributes; a script that is injected later works too.
 func playAPI(t *testing.T, p *tab) {
 	l := listen(t, "127.0.0.1:0")
-	shop := site(t, l, `data-accent="#ffe066" data-position=left data-greeting="Ahoy!" data-suggestions="Where is it?|How much?" data-privacy="We keep chats for a month."`)
+	shop := site(t, l, `data-accent="#ffe066" data-position=left data-greeting="Ahoy!" data-suggestions="Where is it?|How much?" data-privacy="We keep chats for a month." data-avatar="data:image/gif;base64,`+pixel+`"`)
 	g := start(t, newBackend(), l, func(o *web.Options) { o.Origins = []string{shop} })
 	p.do(chromedp.Navigate(shop))
 	p.wait(`all('.launcher').length === 1`)
@@ -222,15 +223,18 @@ func playAPI(t *testing.T, p *tab) {
 	p.shows(".empty h2", "Ahoy!")
 	p.is(`all('.chip').map((chip) => chip.innerText).join() + shown('.privacy')`, "Where is it?,How much?We keep chats for a month.")
 	p.is(`performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('.js')).length`, "2")
+	p.wait(`all('.avatar img').length === 2 && all('.avatar img').every((img) => img.naturalWidth === 1)`)
 	p.eval(`(parley.send('hello'), '')`)
 	g.next(t).finish(completed, "Welcome.")
 	p.shows(".answer .text", "Welcome.")
 	p.is(`performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('.js')).length`, "3")
 	p.is(`performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname).filter((path) => /\.js(on)?$/.test(path)).map((path) => path.replace(/-.*/, '')).sort().join()`, "/chat,/markdown,/widget.js,/words.json")
-	p.is(`getComputedStyle(all('.question .text')[0]).color`, "rgb(20, 20, 28)") // on a light accent
+	p.is(`getComputedStyle(all('.question .text')[0]).color`, "rgb(0, 0, 0)") // on a light accent
 	p.shots("accent")
 	p.eval(`(parley.close(), '')`)
 	p.wait(`heard.join() === 'open,ready,answerWelcome.,close'`)
+	p.eval(`(parley.toggle(), parley.toggle(), '')`)
+	p.is(`heard.slice(4).join() + all('.panel')[0].hidden`, "open,closetrue")
 	p.eval(`(document.body.replaceWith(document.createElement('body')), '')`) // as Turbo does
 	p.is(`all('.launcher').length`, "1")
 	p.eval(`(document.head.append(Object.assign(document.createElement('script'), { src: '` + g.url + `/widget.js' })), '')`)
@@ -323,7 +327,7 @@ func playContact(t *testing.T, p *tab) {
 	p.wait(`shown('.notice').startsWith('Your message could not be passed on.') && all('form.contact').length === 1`)
 	p.click(`.contact [type=submit]`)
 	p.wait(`shown('.notice') === 'Thank you. Your message has been passed on.' && all('form.contact').length === 0`)
-	if c := <-left; c.ReplyTo != "ada@example.org" || c.Text != "When do you open?" {
+	if c := <-left; c.ReplyTo != "ada@example.org" || c.Text != "When do you open?" || c.Page != g.url+"/" || c.Locale != "en" {
 		t.Errorf("left %+v", c)
 	}
 }

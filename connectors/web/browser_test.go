@@ -195,9 +195,7 @@ func (p *tab) press(key, text string, shift bool) {
 	if shift {
 		e.Modifiers = int64(chromedp.ModifierShift)
 	}
-	if key == "Enter" {
-		e.WindowsVirtualKeyCode = 13
-	}
+	e.WindowsVirtualKeyCode = map[string]int64{"Enter": 13, "Tab": 9}[key]
 	up := e
 	up.Type, up.Text = input.DispatchKeyEventTypeKeyUp, ""
 	for _, e := range []input.DispatchKeyEventParams{e, up} {
@@ -289,6 +287,10 @@ func TestBrowser(t *testing.T) {
 		"accessible":      playAccessible,
 		"right to left":   playRightToLeft,
 		"trusted types":   playTrustedTypes,
+		"signals":         playSignals,
+		"sentences":       playSentences,
+		"a phone":         playPhone,
+		"cancel a file":   playCancel,
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := start(t, newBackend(), listen(t, "127.0.0.1:0"), nil)
@@ -320,5 +322,10 @@ func TestBrowser(t *testing.T) {
 	t.Run("example in HTML", func(t *testing.T) { playHTMLExample(t, newTab(t, ctx)) })
 	t.Run("example in React", func(t *testing.T) { playReactExample(t, newTab(t, ctx)) })
 	t.Run("example of an element", func(t *testing.T) { playElementExample(t, newTab(t, ctx)) })
+	t.Run("focus order", func(t *testing.T) { playFocusOrder(t, newTab(t, ctx)) })
+	t.Run("closed", func(t *testing.T) { playClosedLabel(t, newTab(t, ctx)) })
+	t.Run("accessible elsewhere", func(t *testing.T) { playAccessibleEmbed(t, newTab(t, ctx)) })
+	t.Run("tag manager", func(t *testing.T) { playTagManager(t, newTab(t, ctx)) })
+	t.Run("example in WordPress", func(t *testing.T) { playWordPressExample(t, newTab(t, ctx)) })
 	t.Run("example of a frame", func(t *testing.T) { playFrameExample(t, newTab(t, ctx)) })
 }

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/connectors/connectortest"
 	"parley/core/chat"
 	"parley/core/storage/storagetest"
 )
@@ -88,7 +89,7 @@ func TestDeletionCanBeUndone(t *testing.T) {
 func TestEraserWaitsForTheUndo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pad, erased := &storagetest.NotePad{}, atomic.Int64{}
-		w := New(Options{Listener: public{}, Store: rooms{NotePad: pad}, Log: slog.New(slog.DiscardHandler)})
+		w := New(Options{Memo: &connectortest.Memory{}, Listener: public{}, Store: rooms{NotePad: pad}, Log: slog.New(slog.DiscardHandler)})
 		w.submit = func(_ context.Context, in chat.Inbound) (chat.Accepted, error) {
 			erased.Add(1)
 			return chat.Accepted{}, pad.SaveNote(t.Context(), chat.RoomNote{Room: in.(chat.Cleared).Room, Kind: chat.ReaderNote, Key: deletedReader})

@@ -32,7 +32,7 @@ const (
 
 	outboxName = "web/contacts" // of the stored messages for [ContactHook]; it must not change
 	maxOutbox  = 100
-	outboxTime = 24 * time.Hour // after which a message is dropped
+	outboxTime = 24 * time.Hour // older messages are dropped
 )
 
 // Contact is a message that a visitor leaves for the owners, because the agent can't answer. Its JSON is for [ContactHook].

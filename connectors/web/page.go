@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
 	"embed"
@@ -79,7 +80,7 @@ func pages(o Options) http.Handler {
 		}
 		f.immutable = strings.Contains(name, "-") // it has the hash of its content in its name
 		if name == "widget.js" {
-			f = f.with(map[string]string{"agent": o.Agent.Name, "position": o.Look.Position, "accent": o.Look.Accent})
+			f = f.with(map[string]any{"agent": o.Agent.Name, "position": cmp.Or(o.Look.Position, "right"), "accent": o.Look.Accent, "titles": titles()})
 		}
 		add(name, f)
 	}
@@ -100,6 +101,15 @@ func pages(o Options) http.Handler {
 	mux.HandleFunc("GET /words.json", o.words(first))
 	mux.Handle("GET "+tryPath, file(must(widget.ReadFile("widget/try.html")), "text/html; charset=utf-8"))
 	return mux
+}
+
+// titles returns the name of the chat by language, which the closed chat has as its label.
+func titles() map[string]string {
+	all := map[string]string{}
+	for _, tag := range lang.Tags() {
+		all[tag] = lang.In(tag).Say("page.chat")
+	}
+	return all
 }
 
 // words serves the texts of the open chat in the language of the query, with the configuration that the closed chat doesn't need. With
@@ -160,7 +170,7 @@ type asset struct {
 
 // with returns the script of widget.js with the configuration of the closed chat, as an argument around it. It contains no secrets:
 // sites that embed the chat load it too.
-func (a asset) with(c map[string]string) asset {
+func (a asset) with(c map[string]any) asset {
 	return compressed(slices.Concat([]byte("(PARLEY=>{"), a.plain, []byte("})("), must(json.Marshal(c)), []byte(")\n")), a.kind)
 }
 

@@ -47,11 +47,6 @@ export class Gateway {
     await this.request('PUT', `${path(id)}/messages/${encodeURIComponent(message)}/feedback`, { rating });
   }
 
-  // leave passes a message on to a person: once for each key.
-  async leave(address: string, text: string, clientMessageId: string): Promise<void> {
-    await this.request('POST', 'api/contact', { address, text, clientMessageId });
-  }
-
   // messages returns the history, oldest message first.
   async messages(id: string, signal: AbortSignal): Promise<Message[]> {
     return (await this.json<{ messages: Message[] }>('GET', `${path(id)}/messages`, undefined, signal)).messages;

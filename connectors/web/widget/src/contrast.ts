@@ -21,8 +21,8 @@ const light = ([r, g, b]: Color): number => {
 // contrast is that of WCAG, from 1 to 21.
 export const contrast = (a: Color, b: Color): number => (Math.max(light(a), light(b)) + 0.05) / (Math.min(light(a), light(b)) + 0.05);
 
-// above returns the color of text on an accent.
-export const above = (accent: Color): string => (contrast(accent, [255, 255, 255]) >= contrast(accent, [20, 20, 28]) ? '#fff' : '#14141c');
+// above returns the color of text on an accent: the better of white and black, whose contrast is at least 4.58.
+export const above = (accent: Color): string => (contrast(accent, [255, 255, 255]) >= contrast(accent, [0, 0, 0]) ? '#fff' : '#000');
 
 // readable moves an accent away from a ground until text in it has a contrast of 4.5.
 export function readable(accent: Color, ground: Color): string {

@@ -31,7 +31,7 @@ export function draw(line: string): SVGElement {
   const space = 'http://www.w3.org/2000/svg';
   const svg = document.createElementNS(space, 'svg');
   svg.setAttribute('viewBox', '0 0 24 24');
-  svg.setAttribute('aria-hidden', 'true');
+  svg.ariaHidden = 'true';
   const path = document.createElementNS(space, 'path');
   path.setAttribute('d', line);
   svg.append(path);

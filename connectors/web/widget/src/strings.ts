@@ -30,5 +30,5 @@ export const direction = (): 'ltr' | 'rtl' => (/^(ar|fa|he|ur)\b/.test(language)
 
 // t translates a sentence. {name} in it stands for values.name.
 export function t(english: string, values: Record<string, string | number> = {}): string {
-  return (words[key(english)] ?? english).replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
+  return (words[key(english)] ?? english).replace(/\{(\w+)\}/g, (whole, name: string) => `${values[name] ?? whole}`);
 }

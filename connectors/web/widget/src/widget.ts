@@ -10,7 +10,7 @@ import styles from './widget.css';
 import { direction, speak, t } from './strings';
 
 // Configured is what the gateway adds to this file. The rest of its configuration comes with the texts of the chat.
-interface Configured { agent: string; position: string; accent: string }
+interface Configured { agent: string; position: string; accent: string; titles: Record<string, string> }
 
 declare const PARLEY: Configured;
 declare const CHAT: string; // the file of the chat
@@ -18,7 +18,7 @@ declare const CHAT: string; // the file of the chat
 interface Parley {
   name?: string | undefined; token?: unknown; places: Set<string>;
   identify(who?: { name?: string; token?: unknown }): void;
-  open(): void; close(): void; toggle(): void; send(text: string): void; destroy(): void;
+  open(): void; close(): void; toggle(): void; send(text: string): unknown; destroy(): void;
   on(event: string, hear: (detail: unknown) => void): () => void;
 }
 
@@ -81,7 +81,8 @@ class Chat extends HTMLElement {
   }
 
   get #title(): string {
-    return t('Chat with {agent}', { agent: this.getAttribute('agent') ?? PARLEY.agent });
+    const { titles } = PARLEY; // in each language, for the closed chat
+    return (titles[this.#locale().slice(0, 2)] ?? titles.en!).replace('{agent}', () => this.getAttribute('agent') ?? PARLEY.agent);
   }
 
   get #inline(): boolean {
@@ -219,7 +220,7 @@ function take(first: string): string {
   return place;
 }
 
-const side = (chat: Element): string => chat.getAttribute('position') ?? (PARLEY.position || 'right');
+const side = (chat: Element): string => chat.getAttribute('position') ?? PARLEY.position;
 
 const chats = () => [...document.querySelectorAll<Chat>('parley-chat')];
 
@@ -234,7 +235,7 @@ const fresh: Parley = {
   open: () => chats()[0]?.open(),
   close: () => chats()[0]?.close(),
   toggle: () => chats()[0]?.toggle(),
-  send: (text) => { chats()[0]?.send(text); },
+  send: (text) => chats()[0]?.send(text),
   destroy: () => chats().forEach((chat) => chat.remove()),
   on(event, hear) {
     const listen = (heard: Event) => hear((heard as CustomEvent).detail);
@@ -249,7 +250,7 @@ if (!customElements.get('parley-chat')) customElements.define('parley-chat', Cha
 
 // add puts the chat of a script tag on the page.
 function add({ dataset }: HTMLScriptElement) {
-  const { target, position = PARLEY.position || 'right' } = dataset;
+  const { target, position = PARLEY.position } = dataset;
   let parent: Element | null = document.documentElement; // which stays when a site replaces its body
   try {
     if (target) parent = document.querySelector(target);
@@ -257,11 +258,11 @@ function add({ dataset }: HTMLScriptElement) {
     parent = null; // no selector
   }
   if (!parent) {
-    console.error(`Parley: nothing on this page matches data-target="${target}": correct the selector`);
+    console.error(`Parley: nothing on this page matches data-target="${target}"`);
     return;
   }
   if (!target && chats().some((chat) => !chat.hasAttribute('inline') && !chat.hasAttribute('page') && side(chat) === position)) {
-    console.warn('Parley: this page has the chat already: remove a script tag, or give it a data-target');
+    console.warn('Parley: this page has the chat already');
     return;
   }
   const chat = document.createElement('parley-chat') as Chat;

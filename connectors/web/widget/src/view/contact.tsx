@@ -20,7 +20,7 @@ export function Contact({ controller, offered }: { controller: Controller; offer
   const leave = async (event: Event) => {
     event.preventDefault();
     try {
-      await controller.gateway.leave(address.current!.value, text.current!.value, key);
+      await controller.gateway.request('POST', 'api/contact', { address: address.current!.value, text: text.current!.value, clientMessageId: key, page: location.origin + location.pathname });
       setKey('');
       controller.tell(t('Thank you. Your message has been passed on.'));
     } catch (error) {

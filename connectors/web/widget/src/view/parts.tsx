@@ -47,7 +47,7 @@ export function Avatar({ name, src }: { name: string; src?: string | undefined }
 // Announcer lets screen readers read an answer by sentences while it is written.
 export function Announcer({ text, live }: { text: string; live: boolean }) {
   const region = useRef<HTMLDivElement>(null);
-  const read = useRef(0);
+  const read = useRef(live ? 0 : text.length); // what a reload shows was read before
   useEffect(() => {
     if (text.length < read.current) read.current = 0;
     const rest = text.slice(read.current);
