@@ -44,18 +44,18 @@ nightly: install snapshot ## what takes too long for each change: all files of a
 	mmdebstrap --variant=apt --include=curl,man-db '' bin/debian # ways to install are tried on a Debian without anything else
 	PARLEY_DIST=dist PARLEY_ROOT=$(CURDIR)/bin/debian go test ./stories/install -count=1 -v
 	command -v firefox-esr >/dev/null || apt-get install -y -qq firefox-esr
-	PARLEY_FIREFOX=1 go test ./connectors/web -run 'TestFirefox$$' -count=1 -v
+	go test -tags nightly ./connectors/web -run 'TestFirefox$$' -count=1 -v
 	@$(MAKE) soak
 	@$(MAKE) seeds
 	PARLEY_SEEDS=5000 go test ./stories -run TestChatPingSurvivesKills -count=1 -timeout 0 # on two platforms
 	PARLEY_SEEDS=10000 go test ./core -run TestSteeredSeeds -count=1 -timeout 0
-	PARLEY_SEEDS=1 go test ./stories -run TestReplicasRemindOnce -count=1
+	go test -tags nightly ./stories -run TestReplicasRemindOnce -count=1
 
 pictures: ## make the pictures of the chat in docs/images
-	PARLEY_PICTURES=$(CURDIR)/docs/images go test ./connectors/web -run 'TestPictures$$' -count=1
+	PARLEY_PICTURES=$(CURDIR)/docs/images go test -tags pictures ./connectors/web -run 'TestPictures$$' -count=1
 
 figures: ## measure the chat with a slow processor and network, in bench/results
-	PARLEY_FIGURES=$(CURDIR)/bench/results/$(shell date -u +%F)-page.txt go test ./connectors/web -run 'TestFigures$$' -count=1 -v
+	PARLEY_FIGURES=$(CURDIR)/bench/results/$(shell date -u +%F)-page.txt go test -tags pictures ./connectors/web -run 'TestFigures$$' -count=1 -v
 
 bench: ## run the benchmarks and keep what they print in bench/results
 	@./bench/run.sh

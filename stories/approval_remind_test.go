@@ -1,12 +1,13 @@
+//go:build nightly
+
 package stories_test
 
 import (
-	"os"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
-	"net/http/httptest"
 	"parley/config"
 	"parley/connectors/connectortest"
 	"parley/internal/require"
@@ -16,9 +17,6 @@ import (
 // Two replicas on PostgreSQL and Redis reach half of a card's time, and one is killed then: the card is sent once more, once. It takes two minutes of real
 // time, so only make nightly plays it.
 func TestReplicasRemindOnce(t *testing.T) {
-	if os.Getenv("PARLEY_SEEDS") == "" {
-		t.Skip("PARLEY_SEEDS is not set")
-	}
 	telegram := platforms()[0]
 	world, err := telegram.newServer()
 	require.NoError(t, err)

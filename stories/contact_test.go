@@ -118,7 +118,9 @@ func TestHelpDeskGetsMessages(t *testing.T) {
 		received(1)
 
 		set(true)
-		c.reload(func(cfg *config.Config) { cfg.People.Owners = []config.Account{config.Account(c.Account(connectortest.Ada))} })
+		c.reload(func(cfg *config.Config) {
+			cfg.People.Owners = []config.Account{config.Account(c.Account(connectortest.Ada))}
+		})
 		c.Say(connectortest.Ada, c.ada, "Hello")
 		c.Pass(time.Minute)
 		if status, body := c.leave(c.Context(), second); status != http.StatusOK {

@@ -1,3 +1,5 @@
+//go:build pictures
+
 package web_test
 
 import (
@@ -35,7 +37,7 @@ var talk = [][2]string{
 func TestPictures(t *testing.T) {
 	dir := os.Getenv("PARLEY_PICTURES")
 	if dir == "" {
-		t.Skip("SKIPPED: make pictures makes them")
+		t.Fatal("PARLEY_PICTURES is not set; make pictures sets it")
 	}
 	p := newTab(t, browser(t))
 	l := listen(t, "127.0.0.1:0")
@@ -111,7 +113,7 @@ func TestPictures(t *testing.T) {
 func TestFigures(t *testing.T) {
 	name := os.Getenv("PARLEY_FIGURES")
 	if name == "" {
-		t.Skip("SKIPPED: make figures measures them")
+		t.Fatal("PARLEY_FIGURES is not set; make figures sets it")
 	}
 	p := newTab(t, browser(t))
 	l := listen(t, "127.0.0.1:0")

@@ -1,3 +1,5 @@
+//go:build nightly
+
 package web_test
 
 import (
@@ -145,9 +147,6 @@ const enterKey = "\ue007"
 
 // In Firefox ESR, on a hostile page: ask with the keyboard, read an answer that grows, with maths, code and a table, reload, find it again and rate it.
 func TestFirefox(t *testing.T) {
-	if os.Getenv("PARLEY_FIREFOX") == "" {
-		t.Skip("SKIPPED: make nightly runs it")
-	}
 	f := newFirefox(t)
 	l := listen(t, "127.0.0.1:0")
 	shop := site(t, l, "")
