@@ -107,7 +107,7 @@ func pages(o Options) http.Handler {
 func titles() map[string]string {
 	all := map[string]string{}
 	for _, tag := range lang.Tags() {
-		all[tag] = lang.In(tag).Say("page.chat")
+		all[tag] = lang.In(tag).Say("page.chat", "agent", "{agent}")
 	}
 	return all
 }

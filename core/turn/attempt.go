@@ -33,9 +33,14 @@ type attempt struct {
 // unattended reports whether no user asked for the run: a schedule or a hook did.
 func (at *attempt) unattended() bool { return at.run.Address.BilledTo.Automatic() }
 
-// asked returns when the user asked for this attempt: for the answer to a question that was edited or is answered again, that is its start.
+// reopened reports whether the run has started before, and nothing of that counts: its question was edited, or it was parked.
+func (at *attempt) reopened() bool {
+	return at.run.Epoch > 1 && at.run.Attempts == 0 && at.run.Deaths == 0
+}
+
+// asked returns when the user asked for this attempt: for the answer to an edited question that is its start.
 func (at *attempt) asked() time.Time {
-	if r := at.run; r.Retried != 0 || r.Epoch > 1 && r.Attempts == 0 && r.Deaths == 0 { // an edit reopens the run
+	if at.reopened() && at.run.Retried == 0 && !at.run.Lasting { // it was not parked
 		return at.info.Start
 	}
 	return at.run.Opened

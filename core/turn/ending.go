@@ -115,8 +115,8 @@ func (e *ending) verdict(err error) chat.Verdict {
 
 // notifies reports whether the end of the answer notifies the asker: they have waited long, want it, and have not written since.
 func (e *ending) notifies(o answer.Outcome) bool {
-	run, since := e.at.run, e.at.asked()
-	if e.waiting.from != nil && e.waiting.hold.draft == nil { // a user has just decided
+	run, since := e.at.run, e.at.run.Opened
+	if run.Retried != 0 || e.at.reopened() || e.waiting.from != nil && e.waiting.hold.draft == nil { // a user has just asked again, or decided
 		since = e.at.info.Start
 	}
 	if !e.at.posts || !run.Kind.Claims() || o.Withdrawn || !slices.Contains([]answer.Status{answer.Completed, answer.Failed, answer.TimedOut}, o.Status) || time.Since(since) <= chat.SlowAfter {
