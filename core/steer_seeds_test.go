@@ -1,3 +1,5 @@
+//go:build nightly
+
 package core_test
 
 import (
