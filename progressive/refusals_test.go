@@ -60,9 +60,9 @@ func TestLastWordOutlastsAnOutage(t *testing.T) {
 					if s.say(c.lead); c.lead != "" {
 						time.Sleep(5 * time.Second)
 					}
-					s.say(strings.TrimPrefix(prose, c.lead))
 					begun := time.Now()
-					s.down(d, c.err, c.applied)
+					s.down(d, c.err, c.applied) // before the text: it could be posted before the outage begins
+					s.say(strings.TrimPrefix(prose, c.lead))
 					if err := s.end(completed); err != nil {
 						t.Error(err)
 					}
@@ -104,13 +104,13 @@ func TestUnconfirmedLastWord(t *testing.T) {
 				if s.say(c.lead); c.lead != "" {
 					time.Sleep(5 * time.Second)
 				}
-				s.say(strings.TrimPrefix(prose, c.lead))
+				begun := time.Now()
 				if c.faults != nil {
 					s.failEach(progressive.Post, c.faults)
 				} else {
 					s.down(48*time.Hour, progressive.ErrAmbiguous, 0)
 				}
-				begun := time.Now()
+				s.say(strings.TrimPrefix(prose, c.lead))
 				if err := s.end(answer.Outcome{Status: answer.Completed}); !errors.Is(err, core.ErrUnconfirmed) {
 					t.Errorf("it ended with %v", err)
 				}
@@ -126,8 +126,8 @@ func TestUnconfirmedLastWord(t *testing.T) {
 // gives the count back.
 func TestOutageOutlivesTheProcess(t *testing.T) {
 	withDelivery(t, resending, func(s *delivery) {
-		s.showAll(prose)
 		s.down(10*time.Minute, progressive.ErrAmbiguous, 0)
+		s.showAll(prose)
 		for range 3 {
 			s.a.End(completed)
 			time.Sleep(2 * time.Minute)
@@ -142,8 +142,8 @@ func TestOutageOutlivesTheProcess(t *testing.T) {
 		}
 	})
 	withDelivery(t, resending, func(s *delivery) {
-		s.showAll(prose)
 		s.failEach(progressive.Post, []progressivetest.Fault{doubt, {Err: progressive.ErrUnsent}})
+		s.showAll(prose)
 		s.a.End(completed)
 		time.Sleep(5500 * time.Millisecond)
 		s.cancel(chat.ErrCrashed)
