@@ -308,10 +308,11 @@ func (cs *Choices) isNewest(ctx context.Context, q chat.Question, asker chat.Run
 		if err != nil {
 			return false, fmt.Errorf("read the messages before a question: %w", err)
 		}
-		newest := slices.DeleteFunc(slices.Clone(recent), func(m chat.Memory) bool { // earlier choices of the same answer are none; the store can share its slice
-			return kind == chat.KindCommand && m.InReplyTo == asker.Said() && !m.At.After(q.Asked)
-		})
-		if n := len(newest); n > 0 && (len(upTo) == 0 || newest[n-1].ID != upTo[len(upTo)-1].ID) || slices.ContainsFunc(upTo, later) {
+		own := func(m chat.Memory) bool { // the answer that asks, which can be stored between the two reads, and earlier choices below it
+			return m.ID == asker.Said() || kind == chat.KindCommand && m.InReplyTo == asker.Said() && !m.At.After(q.Asked)
+		}
+		newest, before := slices.DeleteFunc(slices.Clone(recent), own), slices.DeleteFunc(slices.Clone(upTo), own) // the store can share its slices
+		if n := len(newest); n > 0 && (len(before) == 0 || newest[n-1].ID != before[len(before)-1].ID) || slices.ContainsFunc(upTo, later) {
 			return false, nil
 		}
 	}

@@ -1,0 +1,54 @@
+package intake
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"parley/core/chat"
+)
+
+// endingStore has a command and the answer to it, which asks: the answer is stored after the first so many reads.
+type endingStore struct {
+	ChoiceStore
+	asker  chat.Run
+	unread int
+	later  []chat.Memory
+}
+
+func (s *endingStore) Recent(_ context.Context, _ chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, _ int) (ms []chat.Memory, err error) {
+	if kind != chat.KindCommand {
+		return nil, nil
+	}
+	ms = append(ms, chat.Memory{ID: "command", Author: "ada", At: time.Unix(1, 0)})
+	if s.unread--; s.unread < 0 {
+		ms = append(ms, chat.Memory{ID: s.asker.Said(), Author: "bot", InReplyTo: "command", At: time.Unix(3, 0)})
+	}
+	if upTo == 0 {
+		ms = append(ms, s.later...)
+	}
+	return ms, nil
+}
+
+// A choice in words counts while the answer that asks is just being stored: it is visible before.
+func TestChoiceWhileTheAnswerEnds(t *testing.T) {
+	asker := chat.Run{ID: "room#1", Response: 1}
+	q := chat.Question{Run: asker.ID, Room: "room", Asked: time.Unix(2, 0)}
+	for name, c := range map[string]struct {
+		unread int
+		later  []chat.Memory
+		want   bool
+	}{
+		"stored before":            {0, nil, true},
+		"stored between two reads": {1, nil, true},
+		"not stored":               {9, nil, true},
+		"another message is newer": {0, []chat.Memory{{ID: "later", Author: "ada", At: time.Unix(4, 0)}}, false},
+		"another one, not stored":  {9, []chat.Memory{{ID: "later", Author: "ada", At: time.Unix(4, 0)}}, false},
+	} {
+		cs := &Choices{Store: &endingStore{asker: asker, unread: c.unread, later: c.later}, Admission: &Admission{Agent: chat.Agent{ID: "bot"}}}
+		got, err := cs.isNewest(t.Context(), q, asker)
+		if err != nil || got != c.want {
+			t.Errorf("%s: the question is the newest message: %v, %v; want %v", name, got, err, c.want)
+		}
+	}
+}
