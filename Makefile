@@ -48,7 +48,7 @@ nightly: install snapshot ## what takes too long for each change: all files of a
 	@$(MAKE) soak
 	@$(MAKE) seeds
 	PARLEY_SEEDS=5000 go test ./stories -run TestChatPingSurvivesKills -count=1 -timeout 0 # on two platforms
-	PARLEY_SEEDS=10000 go test -tags nightly ./core -run TestSteeredSeeds -count=1 -timeout 0
+	PARLEY_SEEDS=10000 go test ./core -run TestSteeredSeeds -count=1 -timeout 0
 	go test -tags nightly ./stories -run TestReplicasRemindOnce -count=1
 
 pictures: ## make the pictures of the chat in docs/images

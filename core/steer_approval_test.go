@@ -39,6 +39,8 @@ func withOrder(t *testing.T, approver chat.EntityID, play func(w *askedAgain, n 
 			switch last := r.Messages[len(r.Messages)-1]; {
 			case last.Role == llm.RoleTool:
 				return []step{write("Well.")}
+			case strings.Contains(last.Text, "Order milk"):
+				return []step{call(0, "m", "ORDER", `{"item":"milk"}`)}
 			case strings.Contains(last.Text, "Order"):
 				return []step{write(fox), call(0, "o", "ORDER", `{"item":"tea"}`)}
 			case strings.Contains(last.Text, "Slowly"):
@@ -195,4 +197,29 @@ func TestSteerAsksAgainAfterAnotherAnswer(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A call that is asked again does not replace what its asker has requested since: the later message keeps its request, and both are decided.
+func TestSteerAsksAgainBesideALaterRequest(t *testing.T) {
+	withOrder(t, "olga", func(w *askedAgain, n *process) {
+		w.addActions(&fakeAction{name: "LOOK", effect: action.Reads, limit: 2 * time.Minute, do: takes(time.Minute)})
+		n.shutdown()
+		n = w.start()
+		slow := n.sendText("Slowly")
+		time.Sleep(10 * time.Second)
+		w.approve(n)
+		time.Sleep(10 * time.Second)
+		n.sendText("Order milk") // joins the answer, which then waits, too
+		time.Sleep(5 * time.Minute)
+		if got := w.decisions(room); !slices.Equal(got, []chat.Decision{chat.Lapsed, chat.Pending, chat.Pending}) || len(w.cards()) != 2 {
+			w.Errorf("decided is %q, and the approver is asked %+v; want two requests that wait", got, w.cards())
+		}
+		w.approve(n)
+		w.waitAnswer(w.acc)
+		w.waitAnswer(slow)
+		if got := w.decisions(room); !slices.Equal(got, []chat.Decision{chat.Lapsed, chat.Used, chat.Used}) || len(w.calls) != 2 {
+			w.Errorf("decided is %q, and %d calls were made; want two", got, len(w.calls))
+		}
+		w.chat.forgetSeen() // the marks are not stored
+	})
 }

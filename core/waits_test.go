@@ -145,6 +145,9 @@ func TestLaterCallReplacesARequest(t *testing.T) {
 				}
 				w.waitAnswer(second)
 				time.Sleep(time.Minute)
+				if shown := strings.Join(w.chat.visible(), "\n"); c.first == answer.Superseded && strings.Count(shown, "(A later request has replaced this one.)") != 1 {
+					t.Errorf("at the end, people see %q; want it to tell why the first call is not made", shown)
+				}
 				if got := w.run(first).Outcome.Status; got != c.first || !slices.Equal(w.decisions(room), c.want) {
 					t.Errorf("the first run is %q; decided is %q, want %q", got, w.decisions(room), c.want)
 				}

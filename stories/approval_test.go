@@ -275,6 +275,9 @@ func TestChatReplacedRequestHasNoButtons(t *testing.T) {
 		if got := w.Buttons(c.ada); len(got) > 0 {
 			t.Errorf("the buttons are %q; want none", got)
 		}
+		if own := strings.Join(connectortest.BotTexts(c, c.ada), "\n"); strings.Count(own, "A later request has replaced this one.") != 1 {
+			t.Errorf("at the end, Ada reads %q; want it to tell why the first call is not made", own)
+		}
 		c.wantDone(s)
 	})
 }

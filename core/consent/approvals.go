@@ -292,7 +292,7 @@ func (ap *Approvals) request(ctx context.Context, c *action.Call, t *action.Tool
 	id := r.ID
 	stored, err := ap.Store.Approval(ctx, id)
 	for n := 2; err == nil && stored.Decision == chat.Lapsed; n++ {
-		lapsed, r.ID = stored, fmt.Sprint(id, "-", n)
+		lapsed, r.ID, r.At = stored, fmt.Sprint(id, "-", n), stored.At.Add(1) // it replaces no request that is later than the first one for its call
 		stored, err = ap.Store.Approval(ctx, r.ID)
 	}
 	if errors.Is(err, chat.ErrNotFound) {

@@ -48,8 +48,8 @@ func reminder(r chat.Approval) string { return card(r) + "/remind" }
 func (ap *Approvals) Remind(ctx context.Context) error {
 	all, err := ap.Pending.PendingApprovals(ctx, maxPending)
 	for _, r := range all {
-		from := r.At
-		if r.Decided.After(from) { // it waits again
+		from := r.Expires.Add(-ap.Waits()) // later than r.At if an earlier request of the call has lapsed
+		if r.Decided.After(from) {         // it waits again
 			from = r.Decided
 		}
 		if now := time.Now(); now.Before(r.Expires) && r.Expires.Sub(now) <= now.Sub(from) {
@@ -118,6 +118,7 @@ func replacedBy(ctx context.Context, store storage.Approvals, r chat.Approval) (
 	return slices.DeleteFunc(all, func(a chat.Approval) bool { return !replaces(r, a) }), err
 }
 
+// replaces reports whether r is a later request of the same user for the same tool. The time of a request is that of the first one for its call.
 func replaces(r, earlier chat.Approval) bool {
 	return r.Run != earlier.Run && r.Tool == earlier.Tool && r.Asker == earlier.Asker && !earlier.At.After(r.At)
 }

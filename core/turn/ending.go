@@ -94,7 +94,7 @@ func (e *ending) verdict(err error) chat.Verdict {
 	alone := v.Text() == ""
 	o.Partial = o.Failure != "" && (!alone || errors.Is(err, errCutOff))
 	muted := o.Failure != "" && (e.at.unattended() || e.fromBot(e.at.life))
-	o.Withdrawn = alone && (muted || errors.Is(err, errUnshown)) || e.shouldWithdraw(o.Status, v)
+	o.Withdrawn = alone && (muted || errors.Is(err, errUnshown)) || !errors.Is(err, errReplaced) && e.shouldWithdraw(o.Status, v)
 	if m := endNote(e.at.life, o, err, alone); m != "" && !o.Withdrawn && !muted {
 		e.at.answer.Apply(answer.Change{Kind: answer.Text, Step: markStep, Text: m})
 		v = e.at.answer.View().Remembered()
@@ -298,6 +298,7 @@ func (e *ending) filesOf(c answer.PastCall) (all []llm.File) {
 var (
 	errAnswered = errors.New("the answer is complete without a model")
 	errCutOff   = errors.New("the process died while an action wrote") // the action may have happened, and is not repeated
+	errReplaced = fmt.Errorf("a later request has replaced the one that the run waited for: %w", chat.ErrSuperseded)
 	errUnshown  = fmt.Errorf("the conversation no longer accepts messages: %w", chat.ErrStopped)
 )
 
@@ -311,6 +312,8 @@ func endNote(ctx context.Context, o answer.Outcome, err error, alone bool) strin
 	switch {
 	case errors.Is(err, errCutOff):
 		sentence = lang.Say(ctx, "turn.cut_off")
+	case errors.Is(err, errReplaced): // no answer repeats this one's question, so the asker reads why it has no other end
+		sentence = lang.Say(ctx, "approval.later")
 	case o.Status == answer.Stopped:
 		sentence = lang.Say(ctx, "turn.stopped")
 	case o.Status == answer.Superseded:

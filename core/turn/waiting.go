@@ -131,6 +131,9 @@ func (w *waiting) ended() error {
 	case "":
 		return nil
 	case answer.Superseded:
+		if w.at.run.Lasting {
+			return errReplaced
+		}
 		return chat.ErrSuperseded
 	}
 	return chat.ErrStopped
