@@ -254,7 +254,7 @@ func (m *Message) retry(s step, err error) error {
 	}
 	h := m.partAt(s.index)
 	switch {
-	case s.op == Delete || s.part == probe || s.index == pointerPart:
+	case s.op == Delete && !h.replacing || s.part == probe || s.index == pointerPart:
 		log.Error("a message can't be deleted, or a pointer not be posted")
 		h.state = abandoned
 	case h.state == unknown:

@@ -35,6 +35,7 @@ func (m *Message) finalRefused(s step, err error) error {
 	case s.op == Delete && h.replacing:
 		h.replacing, h.undeletable = false, true
 		if passing {
+			m.failures = min(m.failures, finalTries-2) // at least one edit follows: it finds out whether the message is gone
 			return m.retry(s, err)
 		}
 		log.Warn("a message can be neither edited nor deleted; the text goes into a new one")

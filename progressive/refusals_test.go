@@ -163,3 +163,52 @@ func (s *delivery) showAll(text string) {
 	s.show()
 	s.say(text)
 }
+
+// unprobed is a sink that can't find out whether the platform works.
+type unprobed struct {
+	progressivetest.Editing
+	progressive.Deleter
+	progressive.Resender
+}
+
+// A last edit fails until its message is deleted to be posted again, and it stays unknown whether that deletion was carried out. The failures
+// before can be so many that it is the last attempt. The whole answer is shown in the end, though it can be marked.
+func TestUnheardDeletionLosesNoText(t *testing.T) {
+	for name, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{
+		"with probes": resending, "without": func(c *progressivetest.Chat) progressive.Sink {
+			all := resending(c).(progressivetest.Full)
+			return unprobed{all.Editing, all, all}
+		},
+	} {
+		for n := range 12 {
+			t.Run(fmt.Sprint(name, ", ", n), func(t *testing.T) {
+				withDelivery(t, sink, func(s *delivery) {
+					s.show()
+					s.say(half)
+					time.Sleep(5 * time.Second)
+					s.say(strings.TrimPrefix(prose, half))
+					unsent, deleted := 0, false
+					s.chat.ChangeFate(func(func(progressivetest.Request) progressivetest.Fault) func(progressivetest.Request) progressivetest.Fault {
+						return func(r progressivetest.Request) progressivetest.Fault {
+							switch {
+							case r.Op == progressive.Delete && !deleted:
+								deleted = true
+								return doubt
+							case r.Op == progressive.Edit && unsent < n:
+								unsent++
+								return progressivetest.Fault{Err: progressive.ErrUnsent}
+							case r.Op == progressive.Edit && !deleted:
+								return lost
+							}
+							return progressivetest.Fault{}
+						}
+					})
+					s.finish()
+					if got := s.chat.Shown(); !deleted || len(got) != 1 || got[0] != prose && got[0] != again(prose) {
+						t.Errorf("shown is %q after a deletion (%v); want the answer once", got, deleted)
+					}
+				})
+			})
+		}
+	}
+}
