@@ -3,13 +3,18 @@ package stories_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"parley/backends/redis/redistest"
+	"parley/config"
+	"parley/connectors/connectortest"
+	"parley/internal/require"
 	"parley/models/modelfake"
 	"parley/sim"
 )
@@ -178,4 +183,77 @@ func (r *replicas) count(since []int, text string) (n int) {
 		n += strings.Count(node.log.String()[since[i]:], text)
 	}
 	return n
+}
+
+// DI-02: Redis stops while a visitor of the page talks to a person on Telegram, and comes back. Both write meanwhile, the visitor at each of two replicas.
+// Each side reads every line once, in order.
+func TestTalkOutlivesRedis(t *testing.T) {
+	telegram := platforms()[0]
+	world, err := telegram.newServer()
+	require.NoError(t, err)
+	api := httptest.NewServer(world.Handler())
+	t.Cleanup(func() { api.CloseClientConnections(); api.Close(); world.Close() })
+	r := startReplicas(t, 2, "queue", modelfake.New(modelfake.Options{Choose: modelfake.Echo}), func(cfg *config.Config) {
+		telegram.enable(cfg, world, api.URL)
+		cfg.People.Owners = append(cfg.People.Owners, config.Account(world.Account(connectortest.Ada)))
+	})
+	ada := world.Direct(connectortest.Ada)
+	reads := func(part string) bool {
+		return strings.Contains(strings.Join(connectortest.BotTexts(world, ada), "\n"), part)
+	}
+	world.Say(connectortest.Ada, ada, "Hi")
+	r.waitUntil("a greeting", func() bool { return reads("You said: Hi") })
+	conversation, err := r.nodes[0].Open(t.Context())
+	r.Must(err)
+	say := func(node int, key, text string) {
+		r.Helper()
+		s, err := r.nodes[node].Send(t.Context(), conversation, key, text)
+		r.Must(err)
+		if _, err = s.All(); err != nil {
+			t.Fatalf("%q is answered with %d %s", text, s.Status, s.Body)
+		}
+	}
+	say(0, "p", "/person about tea")
+	r.waitUntil("a card", func() bool { return reads("about tea") })
+	world.(buttonPlatform).Press(connectortest.Ada, ada, 0)
+	r.waitUntil("the talk", func() bool { return reads("You're talking to") })
+	page := func() (all []string) {
+		lines, err := r.nodes[1].Reload(t.Context(), conversation)
+		r.Must(err)
+		for _, l := range lines {
+			all = append(all, l.Text)
+		}
+		return all
+	}
+	var want []string
+	for i := range 6 {
+		switch i {
+		case 2:
+			r.redis.Stop()
+		case 4:
+			r.redis.Restart()
+		}
+		question, reply := fmt.Sprint("Question ", i), fmt.Sprint("Reply ", i)
+		want = append(want, question, reply)
+		say(i%2, fmt.Sprint("q", i), question)
+		say((i+1)%2, fmt.Sprint("q", i), question) // the page sends it again
+		r.waitUntil(question, func() bool { return reads(question) })
+		world.Say(connectortest.Ada, ada, reply)
+		r.waitUntil(reply, func() bool { return strings.Contains(strings.Join(page(), "\n"), reply) })
+	}
+	var desk []string
+	for _, m := range world.Messages(ada) {
+		desk = append(desk, m.Text)
+	}
+	for who, lines := range map[string][]string{"the visitor": page(), "the person": desk} {
+		var talk []string
+		for _, l := range lines {
+			if i := slices.IndexFunc(want, func(w string) bool { return strings.HasSuffix(strings.TrimSpace(l), w) }); i >= 0 {
+				talk = append(talk, want[i])
+			}
+		}
+		if !slices.Equal(talk, want) {
+			t.Errorf("%s reads %q; want %q", who, talk, want)
+		}
+	}
 }

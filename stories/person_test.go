@@ -680,3 +680,34 @@ func TestPersonOutlivesAnOutage(t *testing.T) {
 		}
 	})
 }
+
+// The page of a visitor who talks to a person is closed for an hour, while the person writes and edits, and the gateway dies. Back on the page, the
+// visitor reads everything once, and a message that the page sends again is not a second one.
+func TestPersonWritesToAClosedPage(t *testing.T) {
+	withDesk(t, func(c *chatHarness, restart func()) {
+		id := c.newConversation()
+		c.readAll(c.send(id, "1", "/person about tea"))
+		c.waitShown(c.ada, "about tea")
+		c.Platform.(buttonPlatform).Press(connectortest.Ada, c.ada, 0)
+		c.waitShown(c.ada, "You're talking to")
+		c.send(id, "2", "Question 0").Close() // the page does not read what becomes of it
+		c.waitShown(c.ada, "Question 0")
+		c.Say(connectortest.Ada, c.ada, "Reply 0")
+		c.Pass(20 * time.Minute)
+		restart()
+		c.Say(connectortest.Ada, c.ada, "Replay 1")
+		c.Pass(10 * time.Second)
+		for _, m := range c.Messages(c.ada) {
+			if m.Text == "Replay 1" {
+				c.Edit(c.ada, m, "Reply 1")
+			}
+		}
+		c.Pass(40 * time.Minute)
+		for range 2 {
+			c.readAll(c.send(id, "2", "Question 0"))
+		}
+		c.readAll(c.send(id, "3", "Question 1"))
+		c.Pass(10 * time.Second)
+		c.wantTalk(id, []string{"Question 0", "Reply 0", "Reply 1", "Question 1"})
+	})
+}
