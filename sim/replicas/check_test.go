@@ -147,7 +147,8 @@ func (w *simulation) shows(run chat.Run, said string) (wrong []string) {
 	seen := w.platform.shown(run.Room, run.Response)
 	doubts := w.log.doubts[run.ID]
 	late := w.log.late(run)
-	if all := joinPosts(seen); strings.Contains(all, mark) { // it moves the ends of messages
+	joinedAndLost := w.policy == schedule.Steer && len(run.Inputs) > 1 && slices.ContainsFunc(run.Shown, lostTwice) // the mark can be in the lost message
+	if all := joinPosts(seen); strings.Contains(all, mark) || joinedAndLost {                                       // it moves the ends of messages
 		if doubts == 0 && late == 0 && unmarked(all) != unmarked(said) {
 			wrong = append(wrong, fmt.Sprintf("I3: run %s (%+v) shows %q, stored is %q", run.ID, run.Outcome, all, said))
 		}
@@ -192,8 +193,10 @@ func joinPosts(all []post) string {
 
 // sentTwice reports whether the journal holds that a part was sent as often as a last word of unknown fate can be: it can then be lost.
 func sentTwice(run chat.Run, part int) bool {
-	return slices.ContainsFunc(run.Shown, func(s chat.Shown) bool { return s.Part == part && s.ID == "" && s.Tries == 2 })
+	return slices.ContainsFunc(run.Shown, func(s chat.Shown) bool { return s.Part == part && lostTwice(s) })
 }
+
+func lostTwice(s chat.Shown) bool { return s.ID == "" && s.Tries == 2 }
 
 // outlivedNonces reports whether a request of a run came so late that the nonces of its first ones were not good any more.
 func (h *history) outlivedNonces(run chat.Run) bool {
