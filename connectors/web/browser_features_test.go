@@ -229,7 +229,7 @@ func playAPI(t *testing.T, p *tab) {
 	p.shows(".answer .text", "Welcome.")
 	p.is(`performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('.js')).length`, "3")
 	p.is(`performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname).filter((path) => /\.js(on)?$/.test(path)).map((path) => path.replace(/-.*/, '')).sort().join()`, "/chat,/markdown,/widget.js,/words.json")
-	p.is(`getComputedStyle(all('.question .text')[0]).color`, "rgb(0, 0, 0)") // on a light accent
+	p.is(`getComputedStyle(all('.question .text')[0]).color`, "lab(0 0 0)") // on a light accent
 	p.shots("accent")
 	p.eval(`(parley.close(), '')`)
 	p.wait(`heard.join() === 'open,ready,answerWelcome.,close'`)
@@ -268,7 +268,37 @@ func playLook(t *testing.T, p *tab) {
 	p.is(`all('.launcher')[0].getBoundingClientRect().left > 600`, "true")
 }
 
-// A page that is loaded while the gateway is down says so, and goes on when it is back.
+// Any accent has a contrast of 4.5 to the text on it, and to the ground where it is the color of text.
+func playAccents(t *testing.T, g *gateway, p *tab) {
+	for _, scheme := range []string{"light", "dark"} {
+		p.media(scheme)
+		p.open(g.url)
+		p.is(`(() => {
+			const [host] = all('parley-chat');
+			const [chat] = all('.chat');
+			const probe = chat.appendChild(document.createElement('span'));
+			const canvas = Object.assign(document.createElement('canvas'), { width: 1, height: 1 }).getContext('2d', { willReadFrequently: true });
+			const light = (css) => {
+				canvas.fillStyle = css;
+				canvas.fillRect(0, 0, 1, 1);
+				const [x, y, z] = [...canvas.getImageData(0, 0, 1, 1).data].map((c) => (c <= 10 ? c / 3294.6 : ((c / 255 + 0.055) / 1.055) ** 2.4));
+				return 0.2126 * x + 0.7152 * y + 0.0722 * z;
+			};
+			const contrast = (a, b) => (Math.max(light(a), light(b)) + 0.05) / (Math.min(light(a), light(b)) + 0.05);
+			const shown = (name) => { probe.style.color = 'var(--' + name + ')'; return getComputedStyle(probe).color; };
+			const wrong = [];
+			for (let i = 0; i < 512; i++) {
+				const accent = 'rgb(' + [(i & 7) * 36, (i >> 3 & 7) * 36, (i >> 6) * 36].join(' ') + ')';
+				host.style.setProperty('--parley-accent', accent);
+				if (contrast(accent, shown('on-accent')) < 4.5) wrong.push('on ' + accent);
+				if (contrast(getComputedStyle(chat).backgroundColor, shown('link')) < 4.5) wrong.push('in ' + accent);
+			}
+			return wrong.join();
+		})()`, "")
+	}
+}
+
+// A chat that is opened while the gateway is down says so, and goes on when it is back. A page that is loaded then shows the site's contact.
 func playDown(t *testing.T, p *tab) {
 	p.offline.Store(true)
 	b, l := newBackend(), listen(t, "127.0.0.1:0")
@@ -279,11 +309,15 @@ func playDown(t *testing.T, p *tab) {
 	p.wait(`all('.launcher').length === 1`)
 	g.stop()
 	p.eval(`(parley.open(), '')`)
-	p.shows(".down", "The chat can’t be reached right now.")
+	p.shows(".down", "The chat can’t be reached.")
 	p.is(`all('.down a')[0].href`, "mailto:help@example.org")
 	p.complains("the chat can't be loaded")
 	start(t, b, listen(t, l.Addr().String()), origins)
 	p.wait(`all('.empty').length && !all('.empty')[0].hidden`)
+	gone := listen(t, "127.0.0.1:0")
+	_ = gone.Close()
+	p.do(chromedp.Navigate(serving(t, func() string { return "<!doctype html>" + example(t, "html", "onerror", "http://"+gone.Addr().String()) })))
+	p.wait(`document.querySelector('#help').checkVisibility() && all('.launcher').length === 0`)
 }
 
 // The page needs no weaker policy than the strictest, with trusted types.

@@ -127,21 +127,28 @@ func playCancel(t *testing.T, g *gateway, p *tab) {
 	}
 }
 
-// The closed chat costs one request. Its label is in the language of the attribute, the page, or the browser.
+// The closed chat costs one request. Its label, and the words of one that can't be loaded, are in the language of the attribute, the page, or
+// the browser.
 func playClosedLabel(t *testing.T, p *tab) {
 	page, attributes := "", ""
 	g, shop := exampleSite(t, func(l net.Listener) string {
-		return "<!doctype html><html " + page + "><meta charset=utf-8><title>Shop</title><script src=http://" + l.Addr().String() + "/widget.js data-agent=Ada " + attributes + "></script>"
+		return "<!doctype html><html " + page + "><meta charset=utf-8><title>Shop</title><script src=http://" + l.Addr().String() + "/widget.js data-agent=Ada data-contact=/help " + attributes + "></script>"
 	})
-	p.before(`Object.defineProperty(navigator, 'language', { value: 'ar-EG' })`)
+	p.offline.Store(true)
+	p.before(`Object.defineProperty(navigator, 'language', { value: 'ar-EG' }); window.fetch = () => Promise.reject(new Error('no network'))`)
 	for _, c := range []struct{ page, attributes, language string }{
 		{"", "", "ar"}, {"lang=ja", "", "ja"}, {"lang=ja", "data-locale=pt_BR", "pt"}, {"lang=xx", "", "en"}, {"", "data-locale=de-AT", "de"},
 	} {
 		page, attributes = c.page, c.attributes
 		p.do(chromedp.Navigate(shop))
 		p.wait(`all('.launcher').length === 1`)
-		p.is(`all('.launcher')[0].ariaLabel`, strings.ReplaceAll(lang.In(c.language).Say("page.chat"), "{agent}", "Ada"))
+		v := lang.In(c.language)
+		p.is(`all('.launcher')[0].ariaLabel`, strings.ReplaceAll(v.Say("front.title"), "{agent}", "Ada"))
 		p.is(`performance.getEntriesByType('resource').filter(({ name }) => name.startsWith('`+g.url+`')).length`, "1")
+		p.eval(`(parley.open(), '')`)
+		p.shows(".down", v.Say("front.down")+" "+v.Say("front.contact"))
+		p.complains("the chat can't be loaded")
+		p.is(`getComputedStyle(all('.down')[0]).direction`, map[bool]string{true: "rtl", false: "ltr"}[c.language == "ar"])
 	}
 }
 

@@ -286,6 +286,7 @@ func TestBrowser(t *testing.T) {
 		"two tabs":        playTwoTabs,
 		"accessible":      playAccessible,
 		"right to left":   playRightToLeft,
+		"accents":         playAccents,
 		"trusted types":   playTrustedTypes,
 		"signals":         playSignals,
 		"sentences":       playSentences,

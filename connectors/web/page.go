@@ -80,7 +80,7 @@ func pages(o Options) http.Handler {
 		}
 		f.immutable = strings.Contains(name, "-") // it has the hash of its content in its name
 		if name == "widget.js" {
-			f = f.with(map[string]any{"agent": o.Agent.Name, "position": cmp.Or(o.Look.Position, "right"), "accent": o.Look.Accent, "titles": titles()})
+			f = f.with(map[string]any{"agent": o.Agent.Name, "position": cmp.Or(o.Look.Position, "right"), "accent": o.Look.Accent, "texts": closed()})
 		}
 		add(name, f)
 	}
@@ -103,11 +103,12 @@ func pages(o Options) http.Handler {
 	return mux
 }
 
-// titles returns the name of the chat by language, which the closed chat has as its label.
-func titles() map[string]string {
-	all := map[string]string{}
+// closed returns the texts of a chat that is not loaded, by language: its title, that it can't be reached, and the label of the site's contact.
+func closed() map[string][]string {
+	all := map[string][]string{}
 	for _, tag := range lang.Tags() {
-		all[tag] = lang.In(tag).Say("page.chat", "agent", "{agent}")
+		v := lang.In(tag)
+		all[tag] = []string{v.Say("front.title", "agent", "{agent}"), v.Say("front.down"), v.Say("front.contact")}
 	}
 	return all
 }

@@ -30,7 +30,7 @@ func TestPageServesItsFiles(t *testing.T) {
 		kind, part string
 	}{
 		"/":             {"text/html; charset=utf-8", "<title>Ada &lt;script&gt;</title>"},
-		"/widget.js":    {"text/javascript; charset=utf-8", `({"accent":"","agent":"Ada \u003cscript\u003e","position":"right","titles":{"ar":"الدردشة مع {agent}","de":"Chat mit {agent}","en":"Chat with {agent}",`},
+		"/widget.js":    {"text/javascript; charset=utf-8", `({"accent":"","agent":"Ada \u003cscript\u003e","position":"right","texts":{"ar":["الدردشة مع {agent}","تعذر الوصول إلى الدردشة. أحاول مرة أخرى…","اتصل بنا"],"de":["Chat mit {agent}",`},
 		"/words.json":   {"application/json; charset=utf-8", `{"accept":"image/*,.pdf","locale":"en","look":{},"strings":{},"suggestions":["Say hi"],"verify":""}`},
 		"/login.js":     {"text/javascript; charset=utf-8", "api/login"},
 		"/page.css":     {"text/css; charset=utf-8", "parley-chat"},

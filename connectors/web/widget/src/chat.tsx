@@ -22,9 +22,11 @@ Object.assign(shared, {
   'view/parts': { Button, day, Drawing }, 'view/stretch': { Stretch }, 'preact/hooks': { useEffect, useRef, useLayoutEffect, useState }, 'preact/jsx-runtime': { Fragment, jsx, jsxs },
 });
 
-export interface Mounted { focus(): void; send(text: string): void; destroy(): void }
+// mark shows the number of unread answers on the button of the chat, whose title it has while it is closed.
+export interface Mounted { mark(launcher: HTMLElement, title: string): void; focus(): void; close(): void; send(text: string): void; destroy(): void }
 
-export interface Mount extends Options { base: string; place: string; locale: string; strings: Strings; seen: () => boolean; answered: (text: string) => void; loaded: (answers: number[]) => void; autofocus: boolean }
+// seen reports whether the chat is open; changed is called when the number of unread answers can have changed.
+export interface Mount extends Options { base: string; place: string; locale: string; strings: Strings; seen: () => boolean; changed: () => void; answered: (text: string) => void; autofocus: boolean }
 
 // mount draws the chat in a node of a shadow root.
 export function mount(root: ShadowRoot, parent: HTMLElement, options: Mount): Mounted {
@@ -41,7 +43,16 @@ export function mount(root: ShadowRoot, parent: HTMLElement, options: Mount): Mo
   const controller = new Controller(options.base, options.place, Boolean(options.page), options.verify);
   controller.dress = dress;
   let waiting: string[] = [];
+  let unread = 0;
+  const seen = () => {
+    unread = 0;
+    stored(() => localStorage.setItem(`${options.place}/seen`, `${Date.now()}`));
+  };
+  if (options.seen()) seen();
   controller.answered = (answer) => {
+    if (options.seen()) seen();
+    else unread++;
+    options.changed();
     options.answered(answer?.text ?? '');
     if (options.seen() && !document.hidden) return;
     void loadMore().then(({ notify }) => notify(options.agent, answer, controller.last?.at));
@@ -49,14 +60,25 @@ export function mount(root: ShadowRoot, parent: HTMLElement, options: Mount): Mo
   controller.loaded = () => {
     for (const text of waiting) controller.send(text);
     waiting = [];
-    options.loaded(controller.state.items.flatMap(({ kind, at }) => (kind === 'answer' ? [at] : [])));
+    const since = Number(stored(() => localStorage.getItem(`${options.place}/seen`)) ?? Infinity);
+    if (!options.seen()) unread = controller.state.items.filter(({ kind, at }) => kind === 'answer' && at > since).length;
+    options.changed();
   };
   render(<App controller={controller} options={options} />, parent);
   setTimeout(loadMarkdown, controller.conversation.id ? 0 : 1500); // most visitors ask
   if (options.autofocus) controller.focus();
   if (window.Notification?.permission === 'granted') void loadMore(); // other tabs ask whether this one is seen
   return {
-    focus: () => controller.focus(),
+    mark: (launcher, title) => {
+      launcher.ariaLabel = options.seen() ? t('Close the chat') : unread ? t('{title}, {n} new', { title, n: unread }) : title;
+      launcher.classList.toggle('unread', unread > 0);
+      launcher.dataset.unread = unread > 9 ? '9+' : `${unread}`;
+    },
+    focus: () => {
+      seen();
+      controller.focus();
+    },
+    close: seen,
     send: (text) => { if (!controller.send(text)) waiting.push(text); },
     destroy: () => render(null, parent),
   };

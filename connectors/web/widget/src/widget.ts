@@ -7,10 +7,12 @@
 import type { Mounted, Mount } from './chat';
 import { draw } from './icons';
 import styles from './widget.css';
-import { direction, speak, t } from './strings';
 
 // Configured is what the gateway adds to this file. The rest of its configuration comes with the texts of the chat.
-interface Configured { agent: string; position: string; accent: string; titles: Record<string, string> }
+interface Configured { agent: string; position: string; accent: string; texts: Record<string, Texts> }
+
+// Texts are the title of the chat, and the words of one that can't be loaded: that it can't be reached, and the label of the site's contact.
+type Texts = [string, string, string];
 
 declare const PARLEY: Configured;
 declare const CHAT: string; // the file of the chat
@@ -26,6 +28,8 @@ const script = document.currentScript as HTMLScriptElement | null ?? [...documen
 const base = new URL('.', script?.src ?? location.href).href;
 const settings = 'agent theme position accent greeting avatar privacy contact locale suggestions'.split(' ');
 
+const inline = '[inline], [page]'; // chats that fill their place in the page, instead of a corner
+
 class Chat extends HTMLElement {
   base = base;
   #root = this.attachShadow({ mode: 'open' });
@@ -34,7 +38,6 @@ class Chat extends HTMLElement {
   #chat: Promise<Mounted | null> | null = null;
   #mounted: Mounted | null = null;
   #place = '';
-  #unread = 0;
 
   connectedCallback() {
     if (this.#place) return; // it was moved
@@ -43,7 +46,6 @@ class Chat extends HTMLElement {
     sheet.replaceSync(PARLEY.accent ? `${styles}:host{--parley-accent:${PARLEY.accent}}` : styles); // which the page can override
     this.#root.adoptedStyleSheets = [sheet];
     const accent = this.getAttribute('accent');
-    speak(this.#locale(), {});
     if (accent) this.style.setProperty('--parley-accent', accent);
     const frame = document.createElement('div');
     this.#panel.className = 'panel';
@@ -52,7 +54,7 @@ class Chat extends HTMLElement {
       frame.append(this.#panel);
     } else {
       frame.className = `bubble ${side(this)}`;
-      frame.dir = direction();
+      frame.dir = this.#texts === PARLEY.texts.ar ? 'rtl' : 'ltr';
       this.#panel.hidden = true;
       this.#panel.role = 'dialog';
       this.#panel.ariaLabel = this.#title;
@@ -80,13 +82,16 @@ class Chat extends HTMLElement {
     });
   }
 
+  get #texts(): Texts {
+    return PARLEY.texts[this.#locale().slice(0, 2)] ?? PARLEY.texts.en!;
+  }
+
   get #title(): string {
-    const { titles } = PARLEY; // in each language, for the closed chat
-    return (titles[this.#locale().slice(0, 2)] ?? titles.en!).replace('{agent}', () => this.getAttribute('agent') ?? PARLEY.agent);
+    return this.#texts[0].replace('{agent}', () => this.getAttribute('agent') ?? PARLEY.agent);
   }
 
   get #inline(): boolean {
-    return this.hasAttribute('inline') || this.hasAttribute('page');
+    return this.matches(inline);
   }
 
   get opened(): boolean {
@@ -96,18 +101,16 @@ class Chat extends HTMLElement {
   open() {
     const before = this.opened;
     this.#panel.hidden = false;
-    this.#unread = 0;
-    this.#seen();
-    this.#mark();
     this.#load();
     this.#mounted?.focus();
+    this.#mark();
     if (!before) this.#tell('open');
   }
 
   close() {
     if (this.#inline || !this.opened) return;
     this.#panel.hidden = true;
-    this.#seen();
+    this.#mounted?.close();
     this.#mark();
     this.#launcher.focus();
     this.#tell('close');
@@ -134,10 +137,9 @@ class Chat extends HTMLElement {
         const locale = this.#locale();
         const [words, { mount }] = await Promise.all([fetch(`${this.base}words.json?${locale}`).then((response) => response.json()), import(`${this.base}${CHAT}${tries ? `?${tries}` : ''}`) as Promise<{ mount(root: ShadowRoot, parent: HTMLElement, options: Mount): Mounted }>]);
         if (locale.startsWith(words.locale)) words.locale = locale; // with its region, for dates
-        speak(words.locale, words.strings);
-        this.#mark();
         this.#panel.replaceChildren();
         this.#mounted = mount(this.#root, this.#panel, { ...PARLEY, ...words, ...words.look, ...this.#options() });
+        this.#mark();
         this.#tell('ready');
         return this.#mounted;
       } catch (error) {
@@ -153,9 +155,9 @@ class Chat extends HTMLElement {
     const words = document.createElement('p');
     words.className = 'down';
     words.role = 'status';
-    words.append(`${t('The chat can’t be reached right now. Trying again…')} `);
+    words.append(`${this.#texts[1]} `);
     const contact = this.getAttribute('contact');
-    if (contact && /^(https?:|mailto:|\/)/.test(contact)) words.append(Object.assign(document.createElement('a'), { href: contact, textContent: t('Contact us') }));
+    if (contact && /^(https?:|mailto:|\/)/.test(contact)) words.append(Object.assign(document.createElement('a'), { href: contact, textContent: this.#texts[2] }));
     this.#panel.replaceChildren(words);
   }
 
@@ -165,17 +167,7 @@ class Chat extends HTMLElement {
       ...given, ...(suggestions && { suggestions: suggestions.split('|') }),
       base: this.base, place: this.#place, page: this.hasAttribute('page') && window.top === window, // never in a frame
       close: this.#inline ? undefined : () => this.close(), autofocus: !this.#inline ? this.opened : this.hasAttribute('autofocus'), seen: () => this.opened,
-      answered: (text) => {
-        if (this.opened) this.#seen();
-        else this.#unread++;
-        this.#mark();
-        this.#tell('answer', { text });
-      },
-      loaded: (answers) => {
-        const since = Number(stored(`${this.#place}/seen`) ?? Infinity);
-        if (!this.opened) this.#unread = answers.filter((at) => at > since).length;
-        this.#mark();
-      },
+      changed: () => this.#mark(), answered: (text) => this.#tell('answer', { text }),
     };
   }
 
@@ -183,20 +175,11 @@ class Chat extends HTMLElement {
     return (this.getAttribute('locale') || !this.hasAttribute('page') && document.documentElement.lang || navigator.language).replace('_', '-');
   }
 
-  #seen() {
-    try {
-      localStorage.setItem(`${this.#place}/seen`, `${Date.now()}`);
-    } catch { /* not allowed */ }
-  }
-
   #mark() {
-    const title = this.#title;
-    const label = this.opened ? t('Close the chat') : this.#unread ? t('{title}, {n} new', { title, n: this.#unread }) : title;
-    this.#launcher.ariaLabel = label;
+    this.#launcher.ariaLabel = this.#title;
     this.#launcher.ariaExpanded = `${this.opened}`;
-    this.#launcher.classList.toggle('unread', this.#unread > 0);
-    this.#launcher.dataset.unread = this.#unread > 9 ? '9+' : `${this.#unread}`;
     this.#launcher.replaceChildren(draw(this.opened ? 'M6 9l6 6 6-6' : 'M5 5h14a1 1 0 0 1 1 1v9a1 1 0 0 1-1 1h-7l-5 4v-4H5a1 1 0 0 1-1-1V6a1 1 0 0 1 1-1z'));
+    this.#mounted?.mark(this.#launcher, this.#title);
   }
 
   #tell(name: string, detail: unknown = {}) {
@@ -261,7 +244,7 @@ function add({ dataset }: HTMLScriptElement) {
     console.error(`Parley: nothing on this page matches data-target="${target}"`);
     return;
   }
-  if (!target && chats().some((chat) => !chat.hasAttribute('inline') && !chat.hasAttribute('page') && side(chat) === position)) {
+  if (!target && chats().some((chat) => !chat.matches(inline) && side(chat) === position)) {
     console.warn('Parley: this page has the chat already');
     return;
   }

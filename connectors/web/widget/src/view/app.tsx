@@ -2,7 +2,6 @@
 
 import { Fragment } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { above, color, readable } from '../contrast';
 import type { Controller } from '../controller';
 import type { Answer } from '../state';
 import { direction, t } from '../strings';
@@ -22,7 +21,6 @@ export function App({ controller, options }: { controller: Controller; options: 
   const chat = useRef<HTMLDivElement>(null);
   const [image, setImage] = useState<{ src: string; name: string } | null>(null);
   const view = useCallback((src: string, name: string) => setImage({ src, name }), []);
-  useAccent(chat);
   useDrops(chat, controller);
   const { agent, close } = options;
   const { state, chats } = controller;
@@ -160,23 +158,6 @@ function useFollowing(scroller: { current: HTMLDivElement | null }, log: { curre
   }, []);
   useLayoutEffect(toEnd, [key]);
   return [stuck, toEnd];
-}
-
-// useAccent sets the colors of text on and in the accent.
-function useAccent(chat: { current: HTMLElement | null }): void {
-  useLayoutEffect(() => {
-    const set = () => {
-      const node = chat.current!;
-      const look = getComputedStyle(node);
-      const accent = color(look.getPropertyValue('outline-color'));
-      node.style.setProperty('--on-accent', above(accent));
-      node.style.setProperty('--link', readable(accent, color(look.backgroundColor)));
-    };
-    set();
-    const dark = matchMedia('(prefers-color-scheme: dark)');
-    dark.addEventListener('change', set);
-    return () => dark.removeEventListener('change', set);
-  }, []);
 }
 
 // useDrops accepts files that are dropped on the chat.

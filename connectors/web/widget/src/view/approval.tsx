@@ -1,4 +1,4 @@
-// A call that waits for an approval, or for the fields of a form. The text above describes it.
+// What an answer offers: options, an approval of a call, or the fields of a form. The text above describes it.
 
 import { useEffect, useState } from 'preact/hooks';
 import type { Controller } from '../controller';
@@ -6,10 +6,16 @@ import type { Answer } from '../state';
 import { t } from '../strings';
 import { Form } from './form';
 
-// Approval is what a run waits for: the fields of a form, or the options of a call.
-export function Approval({ controller, answer }: { controller: Controller; answer: Answer }) {
-  const Drawn = answer.offer!.fields ? Form : Card;
+// Offered is what an answer offers.
+export function Offered({ controller, answer }: { controller: Controller; answer: Answer }) {
+  const { fields, approval } = answer.offer!;
+  const Drawn = fields ? Form : approval ? Card : Options;
   return <Drawn controller={controller} answer={answer} />;
+}
+
+function Options({ controller, answer }: { controller: Controller; answer: Answer }) {
+  const { options, off } = answer.offer!;
+  return <fieldset class="chips" aria-label={t('Choose')} disabled={off}>{options.map((option, i) => <button key={i} type="button" class="chip" dir="auto" onClick={() => controller.choose(answer, i)}>{option}</button>)}</fieldset>;
 }
 
 // Card is the lower part of the card of a call: the remaining time, and the options, of which the last refuses.

@@ -1,8 +1,7 @@
 // Where visitors write.
 
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Controller } from '../controller';
-import type { Notice } from '../state';
 import { t } from '../strings';
 import { Later } from './later';
 import { Button } from './parts';
@@ -18,7 +17,7 @@ export function Composer({ controller, agent, accept, busy, privacy, close }: Pr
     input.current!.style.height = 'auto';
     input.current!.style.height = `${input.current!.scrollHeight}px`;
   };
-  const { draft, editing, attached } = controller;
+  const { draft, editing, attached, state: { notice: { text, until } } } = controller;
   useLayoutEffect(() => { controller.focus = () => input.current?.focus({ preventScroll: true }); }, []);
   useLayoutEffect(() => {
     if (!draft.text && !draft.replaces) return;
@@ -27,9 +26,9 @@ export function Composer({ controller, agent, accept, busy, privacy, close }: Pr
   }, [draft]);
   const submit = async (event: Event) => {
     event.preventDefault();
-    const text = input.current!.value;
-    const sent = controller.submit(text);
-    if (!await sent || input.current!.value !== text) return;
+    const written = input.current!.value;
+    const sent = controller.submit(written);
+    if (!await sent || input.current!.value !== written) return;
     input.current!.value = '';
     fit();
   };
@@ -57,7 +56,7 @@ export function Composer({ controller, agent, accept, busy, privacy, close }: Pr
   };
   return (
     <form class="composer" onSubmit={submit} part="composer">
-      <Notices notice={controller.state.notice} />
+      <p class="notice" role="status">{until ? <Later part="Countdown" controller={controller} text={text} until={until}>{text}</Later> : text}</p>
       {editing && <p class="editing">{t('Editing your last message')} <button type="button" class="link" onClick={() => controller.edit(null)}>{t('Cancel')}</button></p>}
       <div class="attachments">
         {attached && attached.items.length > 0 && <Later part="Attaching" controller={controller} />}
@@ -73,16 +72,4 @@ export function Composer({ controller, agent, accept, busy, privacy, close }: Pr
       {privacy && <p class="privacy">{privacy}</p>}
     </form>
   );
-}
-
-function Notices({ notice: { text, until } }: { notice: Notice }) {
-  const [now, setNow] = useState(Date.now());
-  useEffect(() => {
-    if (!until) return undefined;
-    setNow(Date.now());
-    const timer = setInterval(() => setNow(Date.now()), 1000);
-    return () => clearInterval(timer);
-  }, [until]);
-  const seconds = until ? Math.ceil((until - now) / 1000) : 0;
-  return <p class="notice" role="status">{until ? (seconds > 0 ? `${text} (${t('{n} s', { n: seconds })})` : '') : text}</p>;
 }

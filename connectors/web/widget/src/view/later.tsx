@@ -7,7 +7,7 @@ import { load, patiently } from '../load';
 import { foreign, locale, speak } from '../strings';
 
 type More = typeof import('./more');
-type Part = 'Approval' | 'Attaching' | 'ChatList' | 'Contact' | 'Menu' | 'Sent' | 'Shown' | 'Told' | 'Trail' | 'Viewer';
+type Part = 'Attaching' | 'ChatList' | 'Contact' | 'Countdown' | 'Menu' | 'Offered' | 'Sent' | 'Shown' | 'Told' | 'Trail' | 'Viewer';
 
 let more: More | null = null;
 

@@ -35,15 +35,9 @@ export const Answered = memo(({ controller, answer, agent, last, busy, view }: A
     <div>{answer.calls.map((call) => call.images.length + call.files.length > 0 && <Later part="Shown" key={call.id} controller={controller} call={call} view={view} />)}</div>
     <p class="status" hidden={answer.status === ''}>{answer.status}</p>
     {!answer.live && <Footer controller={controller} answer={answer} last={last} busy={busy} />}
-    {answer.offer && <Options key={answer.offer.id} controller={controller} answer={answer} />}
+    {answer.offer && <Later part="Offered" key={answer.offer.id} controller={controller} answer={answer} />}
   </article>
 ));
-
-function Options({ controller, answer }: { controller: Controller; answer: Answer }) {
-  const { options, off, approval, fields } = answer.offer!;
-  if (approval || fields) return <Later part="Approval" controller={controller} answer={answer} />;
-  return <fieldset class="chips" aria-label={t('Choose')} disabled={off}>{options.map((option, i) => <button key={i} type="button" class="chip" dir="auto" onClick={() => controller.choose(answer, i)}>{option}</button>)}</fieldset>;
-}
 
 function Footer({ controller, answer, last, busy }: { controller: Controller; answer: Answer; last: boolean; busy: boolean }) {
   const { rating, text, failed, note, id } = answer;

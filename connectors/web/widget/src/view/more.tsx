@@ -15,7 +15,7 @@ export { declined } from '../account';
 export { Attachments } from '../attachments';
 export { default as styles } from '../more.css';
 export { notify } from '../sound';
-export { Approval } from './approval';
+export { Offered } from './approval';
 export { ChatList, Past } from './chats';
 export { Contact } from './contact';
 export { Sent, Shown } from './files';
@@ -54,6 +54,18 @@ export function Menu({ controller, agent, close }: { controller: Controller; age
       {permission() && <button type="button" aria-pressed={notices} disabled={permission() === 'denied'} onClick={() => setNoticing(!notices).finally(() => setNotices(noticing))}><Drawing name={notices ? 'bell' : 'still'} />{permission() === 'denied' ? t('Your browser blocks notifications') : notices ? t('Notifications are on') : t('Notifications are off')}</button>}
     </div>
   );
+}
+
+// Countdown is a notice with the seconds until it ends.
+export function Countdown({ text, until }: { text: string; until: number }) {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    setNow(Date.now());
+    const timer = setInterval(() => setNow(Date.now()), 1000);
+    return () => clearInterval(timer);
+  }, [until]);
+  const seconds = Math.ceil((until - now) / 1000);
+  return seconds > 0 ? <>{text} ({t('{n} s', { n: seconds })})</> : null;
 }
 
 // Attaching has the files of the next message.
