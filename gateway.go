@@ -230,11 +230,10 @@ func (g *Gateway) webOptions(e *edition) web.Options {
 			g.runtime.Emit(event.FeedbackReceived{Message: answer, Author: by, Rating: rating, Reason: reason})
 		},
 		Contact: func(ctx context.Context, c web.Contact) error {
-			err := g.runtime.PassOn(ctx, "contact/"+c.Key, c.ReplyTo, c.Text)
-			if err == nil {
-				g.runtime.Emit(event.ContactReceived{Key: c.Key, ReplyTo: c.ReplyTo, Text: c.Text})
-			}
-			return err
+			return g.runtime.PassOn(ctx, "contact/"+c.Key, c.ReplyTo, c.Text)
+		},
+		Left: func(c web.Contact) {
+			g.runtime.Emit(event.ContactReceived{Key: c.Key, ReplyTo: c.ReplyTo, Text: c.Text})
 		},
 		ContactHook: hook, Verify: web.Verify{SiteKey: c.Verify.SiteKey, Secret: c.Verify.Secret.Reveal()},
 		Site: e.site, RequireIdentity: c.RequireIdentity, ClaimUntil: c.ClaimTime(),

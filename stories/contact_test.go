@@ -116,6 +116,9 @@ func TestHelpDeskGetsMessages(t *testing.T) {
 			c.Errorf("without an owner: %d %s", status, body)
 		}
 		received(1)
+		if left := c.events.contacts(); len(left) != 1 || left[0].ReplyTo != "eve@example.org" || left[0].Text != "Please call me." {
+			c.Errorf("observers got %+v, want the message that the help desk took, and not the one that it refused", left)
+		}
 
 		set(true)
 		c.reload(func(cfg *config.Config) {

@@ -117,6 +117,9 @@ func (a contactAPI) pass(r *http.Request, c Contact) *refusal {
 		}
 	}
 	if err == nil {
+		if a.web.opts.Left != nil {
+			a.web.opts.Left(c)
+		}
 		return nil
 	}
 	door(a).refund(r, a.web.contacts)

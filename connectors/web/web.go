@@ -113,6 +113,8 @@ type Options struct {
 	// nil: none can.
 	Contact     func(ctx context.Context, c Contact) error
 	ContactHook ContactHook // gets these messages too
+	// Left observes each message that the owners or ContactHook have got: again, with the same key, if a browser repeats its request.
+	Left func(Contact)
 	// Verify asks a service whether a person uses the browser of a new anonymous visitor; the zero value asks none.
 	Verify Verify
 	// Site verifies the tokens of visitors with an account; nil: there are none.
