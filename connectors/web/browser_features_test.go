@@ -316,7 +316,9 @@ func playDown(t *testing.T, p *tab) {
 	p.wait(`all('.empty').length && !all('.empty')[0].hidden`)
 	gone := listen(t, "127.0.0.1:0")
 	_ = gone.Close()
-	p.do(chromedp.Navigate(serving(t, func() string { return "<!doctype html>" + example(t, "html", "onerror", "http://"+gone.Addr().String()) })))
+	p.do(chromedp.Navigate(serving(t, func() string {
+		return "<!doctype html>" + example(t, "html", "onerror", "http://"+gone.Addr().String())
+	})))
 	p.wait(`document.querySelector('#help').checkVisibility() && all('.launcher').length === 0`)
 }
 
