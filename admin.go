@@ -90,12 +90,9 @@ func (o operators) Health(ctx context.Context) (all []admin.Health) {
 		}
 		all = append(all, h)
 	}
-	for _, limited := range append(slices.Clone(o.gateway.limited), o.gateway.backends.limited, o.gateway.brokenText) {
-		if limited == nil {
-			continue
-		}
-		if why := limited(); why != "" {
-			all = append(all, admin.Health{Part: "Limited", State: why})
+	for _, s := range o.gateway.parts() {
+		if why := s.limited(); why != "" || s.name != "" {
+			all = append(all, admin.Health{Part: cmp.Or(s.name, "Limited"), OK: why == "", State: cmp.Or(why, "ok")})
 		}
 	}
 	return all

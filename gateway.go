@@ -17,6 +17,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -54,8 +55,9 @@ type Gateway struct {
 	connectors []connectors.Connector
 	mounts     map[string]http.Handler // of the connectors, by path: see [connectors.Mounted]
 	titlers    map[string]connectors.Titler
-	limited    []func() string // what works with limits, and why; see [connectors.Limited]
-	bots       bool            // at least one chat platform is enabled
+	states     []state  // of the platforms
+	ended      sync.Map // the names of the connectors that have stopped permanently
+	bots       bool     // at least one chat platform is enabled
 	addr       net.Addr
 	monitoring monitoring
 }
@@ -129,9 +131,7 @@ func (g *Gateway) addPlatforms() (core.Opener, error) {
 	g.bots, g.mounts, g.titlers = len(on) > 0, map[string]http.Handler{}, map[string]connectors.Titler{}
 	for _, p := range on {
 		g.connectors = append(g.connectors, lease(p.Name()).Wrap(p.Connector))
-		if l, ok := p.Connector.(connectors.Limited); ok {
-			g.limited = append(g.limited, l.Limited)
-		}
+		g.states = append(g.states, g.stateOf(p.Name(), p.Connector))
 		if m, ok := p.Connector.(connectors.Mounted); ok {
 			if path, h := m.Mount(); h != nil {
 				g.mounts[path] = h
@@ -165,6 +165,44 @@ func (g *Gateway) addPlatforms() (core.Opener, error) {
 	observed := observe.Gate(gate, g.monitoring.metrics, g.monitoring.traces)
 	g.signal = signaler(signalers, observed)
 	return opener(posters, observed, g.backends.store.ShownIn, func() bool { return g.now.Load().cfg.Turns.Buttons }, g.env), nil
+}
+
+// state is a part of the gateway, and what of it works with limits, and why: see [connectors.Limited].
+type state struct {
+	name    string
+	limited func() string
+}
+
+func (g *Gateway) stateOf(name string, c connectors.Connector) state {
+	return state{name, func() string {
+		if _, ended := g.ended.Load(name); ended {
+			return name + " has stopped, and the log says why"
+		}
+		if l, ok := c.(connectors.Limited); ok {
+			return l.Limited()
+		}
+		return ""
+	}}
+}
+
+// parts returns the states of the platforms, and those without a name of the other parts that can have limits.
+func (g *Gateway) parts() []state {
+	all := slices.Clone(g.states)
+	if g.backends.limited != nil {
+		all = append(all, state{limited: g.backends.limited})
+	}
+	return append(all, state{limited: g.brokenText})
+}
+
+// limits returns what works with limits, and why; "" for nothing.
+func (g *Gateway) limits() string {
+	var reasons []string
+	for _, s := range g.parts() {
+		if why := s.limited(); why != "" {
+			reasons = append(reasons, why)
+		}
+	}
+	return strings.Join(reasons, "; ")
 }
 
 // title sets the title of a conversation on its platform. A platform without titles, or that is off now, keeps it as it is.
@@ -239,7 +277,7 @@ func (g *Gateway) webOptions(e *edition) web.Options {
 		Site: e.site, RequireIdentity: c.RequireIdentity, ClaimUntil: c.ClaimTime(),
 		Reasoning: e.cfg.ShowsReasoning(), Public: c.Public, Agent: settings.Agent(e.cfg), Answers: g.runtime, Store: g.backends.store, Origins: append(c.TLS.Origins(), c.Origins...),
 		Proxies: c.TrustedProxies, Limits: web.Limits(c.Limits), Ready: g.backends.ready,
-		Limited: limits(append(slices.Clone(g.limited), g.backends.limited, g.brokenText)), Log: g.env.Log,
+		Limited: g.limits, Log: g.env.Log,
 		Memo: g.backends.memo, Zone: e.cfg.Zone(), Blocked: g.runtime.Blocked,
 		Refuse: reader.Refuse, Accept: reader.Accept(), Thumbnail: g.env.thumbnails(), Suggestions: suggestions(e.cfg), Look: look(c.Widget), Hooks: e.tasks, Agents: e.tasks, AgentFile: g.agentFile, Setup: g.env.Setup, Admin: g.operatorsPage(e),
 	}
@@ -310,6 +348,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 		}
 		part.Go(func() {
 			if err := connectors.Supervise(intake, c, g.runtime.ProcessMessage, g.env.Log); err != nil {
+				g.ended.Store(c.Name(), nil)
 				failed <- err
 			}
 		})

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"strings"
 	"time"
 
 	stores "parley/backends"
@@ -115,22 +114,6 @@ func limitedBy(shared *redis.Backend) func() string {
 			return "Redis can't be reached, so each gateway uses its share of the request budgets, and learns of the others' turns late"
 		}
 		return ""
-	}
-}
-
-// limits returns a function with the reasons of all that have one. Functions can be nil.
-func limits(all []func() string) func() string {
-	return func() string {
-		var reasons []string
-		for _, limited := range all {
-			if limited == nil {
-				continue
-			}
-			if why := limited(); why != "" {
-				reasons = append(reasons, why)
-			}
-		}
-		return strings.Join(reasons, "; ")
 	}
 }
 

@@ -281,8 +281,27 @@ func TestTelegramMarkupRefused(t *testing.T) {
 // TR-30: a token that was withdrawn ends the connector, and nothing else. The log says what to do.
 func TestTelegramRevoked(t *testing.T) {
 	onTelegram(t, func(c *chatHarness, w *telegramworld.Platform) {
+		ownedByAda(c)
+		ada := c.logIn(connectortest.Ada)
+		shown := func(want, healthy string) {
+			t.Helper()
+			if _, said := c.readyz(); said != want {
+				t.Errorf("/readyz answers %q; want %q", said, want)
+			}
+			if page := ada.get("/health"); !strings.Contains(page, healthy) {
+				t.Errorf("the page does not contain %q: %s", healthy, page)
+			}
+		}
+		shown("ready\n", ">telegram</td>\n<td data-label=\"State\" class=\"good\">ok<")
+		w.Fake.Fault(telegramfake.Fault{Method: "getUpdates", Drop: true, Times: -1})
+		c.Pass(2 * time.Minute)
+		shown("ready, with limits: the bot on Telegram is not connected\n", `class="bad">the bot on Telegram is not connected<`)
+		w.Fake.ClearFaults()
+		c.Pass(2 * time.Minute)
+		shown("ready\n", ">telegram</td>\n<td data-label=\"State\" class=\"good\">ok<")
 		w.Fake.Revoke()
 		c.Pass(10 * time.Minute)
+		shown("ready, with limits: telegram has stopped, and the log says why\n", `class="bad">telegram has stopped, and the log says why<`)
 		made := len(w.Fake.Log())
 		c.Pass(time.Hour)
 		if more := len(w.Fake.Log()) - made; more != 0 {

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
@@ -22,6 +23,8 @@ const (
 	byeTime   = 3 * time.Second
 	leastWait = time.Second
 	mostWait  = time.Minute
+	// With so many failures in a row, the bot counts as not connected: a dropped connection causes two.
+	mostFails = 3
 	// An empty poll should take pollTime. One that takes less than this did not wait at all.
 	hasty     = time.Second
 	leastIdle = 200 * time.Millisecond // pause after an empty poll that returned at once; it doubles each time
@@ -34,13 +37,14 @@ type poller struct {
 	intake *intake
 	offset int           // confirms all earlier updates; 0 when there is nothing to confirm
 	fails  int           // consecutive failures
+	away   *atomic.Bool  // see [Telegram]
 	idle   time.Duration // the pause after the last empty poll that returned at once, or 0
 	// begun is whether the setup requests have succeeded.
 	begun bool
 }
 
 func newPoller(t *Telegram, h connectors.Handler) *poller {
-	return &poller{updates: newUpdates(t, h)}
+	return &poller{updates: newUpdates(t, h), away: &t.away}
 }
 
 // run polls until ctx is done or the token is rejected; the latter is its only error. When it returns, each update that
@@ -62,6 +66,7 @@ func (p *poller) run(ctx context.Context) error {
 		p.bye(ctx)
 		p.answers.wait()
 	}()
+	defer p.away.Store(false)
 	for ctx.Err() == nil {
 		err := p.turn(ctx)
 		switch {
@@ -71,9 +76,11 @@ func (p *poller) run(ctx context.Context) error {
 			return err
 		case err == nil:
 			p.fails = 0
+			p.away.Store(false)
 			continue
 		}
 		p.fails++
+		p.away.Store(p.fails >= mostFails && !errors.Is(err, errKept))
 		wait := p.pause(err)
 		p.report(err, wait)
 		_ = rest.For(ctx, wait)

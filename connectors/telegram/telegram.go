@@ -35,7 +35,7 @@ import (
 )
 
 // Telegram is one bot. It implements [connectors.Connector], [connectors.Poster], [connectors.Fetcher] and
-// [connectors.Checker]. Nothing in it changes after New, except inside client, moves, drafts, unrich, hook and older, which are safe
+// [connectors.Checker]. Nothing in it changes after New, except inside client, moves, drafts, unrich, hook, older and away, which are safe
 // for concurrent use; calls of Run must not overlap.
 type Telegram struct {
 	config  Config
@@ -47,6 +47,7 @@ type Telegram struct {
 	unrich  refusing // rich messages
 	hook    *webhook
 	older   atomic.Bool // the server refused a disabled button
+	away    atomic.Bool // several polls in a row have failed
 	log     *slog.Logger
 }
 
@@ -56,6 +57,7 @@ var (
 	_ connectors.Checker   = (*Telegram)(nil)
 	_ connectors.Mounted   = (*Telegram)(nil)
 	_ connectors.Sharded   = (*Telegram)(nil)
+	_ connectors.Limited   = (*Telegram)(nil)
 )
 
 // New returns a bot without making any request. Run and Check report a malformed token.
@@ -68,6 +70,14 @@ func New(c Config, d connectors.Deps) *Telegram {
 	}
 	t.moves = newMoves(t.account, d.Memo)
 	return t
+}
+
+// Limited implements [connectors.Limited].
+func (t *Telegram) Limited() string {
+	if t.away.Load() {
+		return "the bot on Telegram is not connected"
+	}
+	return ""
 }
 
 var tokenForm = regexp.MustCompile(`^[0-9]{1,19}:[A-Za-z0-9_-]{20,}$`)
