@@ -2,6 +2,7 @@ package config
 
 import (
 	"net/netip"
+	"strings"
 
 	"parley/internal/sections"
 )
@@ -41,6 +42,8 @@ func (d checker) checkObserve(c *Config) {
 		switch {
 		case wrong != nil:
 			d.reject("metrics.listen", wrong.message, wrong.hint)
+		case m.Listen == c.Web.Listen && !strings.HasSuffix(m.Listen, ":0"): // which is any free port
+			d.reject("metrics.listen", "is the address of the web chat", "choose another port, such as 127.0.0.1:9464")
 		case m.Anywhere() && (m.Token == "" || len(c.Web.TLS) == 0):
 			d.reject("metrics.listen", "can be reached from other machines, and has neither clients nor a login with TLS",
 				`listen on 127.0.0.1, set metrics.clients to the addresses of a proxy with TLS or of Prometheus in a private network, such as ["10.0.0.7/32"], or set metrics.token and web.tls`)

@@ -12,6 +12,8 @@ func TestMonitoring(t *testing.T) {
 		"":                           {},
 		"metrics: {listen: ':9464'}": {"metrics.listen", "other machines"},
 		"metrics: {listen: '0.0.0.0:9464', clients: ['10.0.0.7/32']}":                                  {},
+		"{metrics: {listen: 'localhost:0'}, web: {listen: 'localhost:0'}}":                             {},
+		"{metrics: {listen: 'localhost:9464'}, web: {listen: 'localhost:9464'}}":                       {"metrics.listen", "is the address of the web chat"},
 		"metrics: {listen: 'localhost:9464'}":                                                          {},
 		"metrics: {listen: ':9464', token: 0123456789abcdef}":                                          {"metrics.listen", "nor a login with TLS"},
 		"{metrics: {listen: ':9464'}, web: {tls: [a.example], public: true}}":                          {"metrics.listen", "nor a login with TLS"},
