@@ -161,3 +161,27 @@ func TestStaffByRoleOnTheOperatorsPage(t *testing.T) {
 		}
 	})
 }
+
+// A thumb down below an answer is on the page for review, until it is taken back; a thumb below a question is not.
+func TestThumbsAreReviewed(t *testing.T) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		ownedByAda(c)
+		ada := c.logIn(connectortest.Ada)
+		c.Say(connectortest.Ada, c.ada, "Is the sea deep?")
+		c.WaitIdle()
+		all := c.Messages(c.ada)
+		question, answer := all[len(all)-2], all[len(all)-1]
+		for _, step := range []struct {
+			on    connectortest.Message
+			emoji string
+			added bool
+			shown bool
+		}{{question, "👎", true, false}, {answer, "👍", true, false}, {answer, "👎", true, true}, {answer, "👍", false, true}, {answer, "👎", false, false}} {
+			c.React(connectortest.Ada, c.ada, step.on, step.emoji, step.added)
+			c.Pass(10 * time.Second)
+			if page := ada.get("/review"); strings.Contains(page, "You said: Is the sea deep?") != step.shown {
+				t.Errorf("after %+v the page is %s", step, page)
+			}
+		}
+	})
+}

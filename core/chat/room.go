@@ -18,7 +18,7 @@ const (
 	AgentNote      NoteKind = "agent"      // the conversation with a model that remembers; see [ThreadOf]
 	ReaderNote     NoteKind = "reader"     // an account that can open a web conversation; the key is its id
 	TitleNote      NoteKind = "title"      // the title of a conversation; one per room, without a key
-	FeedbackNote   NoteKind = "feedback"   // a rating of an answer; the key is the message and the account
+	FeedbackNote   NoteKind = "feedback"   // a rating of an answer; the key is the message and the account, and for a reaction the rating
 	ShareNote      NoteKind = "share"      // a copy of a web conversation that a link shows; the key is random
 	StaffNote      NoteKind = "staff"      // a note for the staff about a conversation that a person took over; the key is random
 	LinkNote       NoteKind = "link"       // an account of the person whose id is the text; the key is the account

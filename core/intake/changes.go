@@ -35,6 +35,8 @@ type ChangeStore interface {
 	Run(ctx context.Context, id chat.RunID) (chat.Run, error)
 	RunOf(ctx context.Context, id chat.MemoryID) (chat.Run, error)
 	RunShowing(ctx context.Context, room chat.RoomID, topics bool, message string, turns int) (chat.Run, error)
+	// SaveNote stores n in place of the note with the same room, kind and key. A note without text only deletes that one.
+	SaveNote(ctx context.Context, n chat.RoomNote) error
 }
 
 // Changes processes edits, deletions, reactions and the clearing of rooms. It keeps the store and the answers in
@@ -269,6 +271,11 @@ func (c *Changes) react(ctx context.Context, r chat.Reaction) (chat.Accepted, er
 	} else if last != "" && last != id && added == r.Added {
 		return chat.Accepted{Memory: last, Duplicate: true}, nil
 	}
+	if on.Author == c.Agent && m.Kind != chat.Overheard {
+		if err := c.rate(ctx, r, on); err != nil {
+			return chat.Accepted{}, fmt.Errorf("rate %s: %w", on.ID, err)
+		}
+	}
 	acc, err := c.Store.Accept(ctx, chat.Message{Memory: m, Place: room}, chat.JoinRule{NoRun: true})
 	if err != nil {
 		return chat.Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
@@ -277,6 +284,24 @@ func (c *Changes) react(ctx context.Context, r chat.Reaction) (chat.Accepted, er
 		c.Emit(event.ReactionReceived{Reaction: r, Accepted: acc})
 	}
 	return acc, nil
+}
+
+// rate stores r as a rating of the answer on, as one in the web chat, if it is a thumb. It fails with the error of the store.
+func (c *Changes) rate(ctx context.Context, r chat.Reaction, on chat.Memory) error {
+	rating := ""
+	switch {
+	case strings.HasPrefix(r.Emoji, "👍"): // in any color
+		rating = "up"
+	case strings.HasPrefix(r.Emoji, "👎"):
+		rating = "down"
+	default:
+		return nil
+	}
+	n := chat.RoomNote{Room: on.Room, Kind: chat.FeedbackNote, Key: string(on.ID) + " " + string(r.Author) + " " + rating, About: r.Author, First: on.ID, Last: on.ID, At: r.At}
+	if r.Added {
+		n.Text = `{"rating":"` + rating + `"}`
+	}
+	return chat.Unless(c.Store.SaveNote(ctx, n), chat.ErrNotFound) // it was deleted meanwhile
 }
 
 // lastReaction returns the latest of the last reactions with the author, the emoji and the message of r, and whether it
