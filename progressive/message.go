@@ -303,7 +303,7 @@ func (m *Message) render(v answer.View) (texts, files []Part) {
 // button returns the button below the answer of a turn with outcome o, or nil.
 func button(turn chat.ResponseID, o answer.Outcome, v lang.Voice) *answer.Choices {
 	switch {
-	case turn == 0, o.Status == answer.Superseded:
+	case turn == 0, o.Status == answer.Superseded, o.Status == answer.Completed && o.Rounds == 0: // such as a refusal of a user without access
 		return nil
 	case o.Done():
 		return chat.Button(chat.RetryCommand, turn, v)

@@ -1,6 +1,7 @@
 package stories_test
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"parley/config"
 	"parley/connectors/connectortest"
+	"parley/connectors/connectortest/telegramworld"
 	"parley/models/modelfake"
 )
 
@@ -25,6 +27,36 @@ func (c *chatHarness) wantTold(w buttonPlatform, want string) {
 	if len(told) == 0 || told[len(told)-1] != want {
 		c.Errorf("told %q; want %q", told, want)
 	}
+}
+
+// Below an answer without a model, such as that to a user without access, there is no button to stop or retry it. On Telegram, its code
+// can be copied there.
+func TestNoButtonsBelowRefusals(t *testing.T) {
+	onEachPlatform(t, withButtons, func(c *chatHarness) {
+		c.cfg.People.Allowed = nil
+		ownedByAda(c)
+		c.Say(connectortest.Ada, c.ada, "Hello")
+		c.Pass(time.Minute)
+		c.Say(connectortest.Eve, c.Direct(connectortest.Eve), "Hello")
+		c.Pass(time.Minute)
+		c.Say(connectortest.Ada, c.ada, "/admin")
+		c.Pass(time.Minute)
+		for _, in := range []connectortest.Room{c.Direct(connectortest.Eve), c.ada} {
+			texts := connectortest.BotTexts(c, in)
+			code := regexp.MustCompile(`[A-Z2-9]{4}(-[A-Z2-9]{4})+`).FindString(texts[len(texts)-1])
+			if got := c.Platform.(buttonPlatform).Buttons(in); code == "" || in != c.ada && len(got) != 0 {
+				t.Errorf("%q has the buttons %q; want a code without one", texts, got)
+			}
+			w, ok := c.Platform.(*telegramworld.Platform)
+			if !ok {
+				continue
+			}
+			all := w.Fake.Messages(telegramworld.Chat(in))
+			if b := all[len(all)-1].Buttons(); len(b) != 1 || b[0].Copy == nil || b[0].Copy.Text != code {
+				t.Errorf("%q has the buttons %+v; want one that copies the code", texts, b)
+			}
+		}
+	})
 }
 
 // Stop ends exactly the answer above it, for the user who asked, also after a crash of the process. Retry answers the question again,

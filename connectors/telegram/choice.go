@@ -69,8 +69,8 @@ func keyboard(o answer.Choices, reply bool) string {
 	return string(raw)
 }
 
-// shownCode matches a code for pairing or for linking accounts, with the command that it belongs to.
-var shownCode = regexp.MustCompile(`(?:/link )?\b[A-HJ-NP-Z2-9]{4}-[A-HJ-NP-Z2-9]{4}\b`)
+// shownCode matches a code for pairing, for linking accounts or for the operator's page, with the command that it belongs to.
+var shownCode = regexp.MustCompile(`(?:/link )?\b[A-Z2-9]{4}(?:-[A-Z2-9]{4}){1,2}\b`)
 
 // copyButton returns a button that copies the code in text; "" if there is none.
 func copyButton(text string) string {
