@@ -153,7 +153,8 @@ func TestSkipsWhatItCannotRead(t *testing.T) {
 		r.run(r.bot)
 		body := `{"ok":true,"result":[{"update_id":7,"message":{"message_id":"no number"}},` +
 			`{"update_id":8,"message":{"message_id":1,"date":1,"text":"hi","from":{"id":5,"first_name":"Ada"},` +
-			`"chat":{"id":5,"type":"private"}}},{"update_id":9,"poll":{}},{"update_id":10,"invented_later":{"of":[1,"x"]}},{"update_id":"x"}]}`
+			`"chat":{"id":5,"type":"private"}}},{"update_id":9,"poll":{}},{"update_id":10,"invented_later":{"of":[1,"x"]}},` +
+			`{"update_id":11,"subscription":{"user":{"id":5,"is_bot":false,"first_name":"Ada"},"invoice_payload":"x","state":"active"}},{"update_id":"x"}]}`
 		r.Fault(telegramfake.Fault{Method: "getUpdates", Status: 200, Body: body})
 		wait(time.Minute)
 		r.want("hi")
