@@ -18,15 +18,14 @@ import (
 	"parley/core/action"
 	"parley/core/llm"
 	"parley/gatewaytest"
+	"parley/internal/require"
 )
 
 // embedding is the configuration of a gateway that a program embeds.
 func embedding(t *testing.T) config.Config {
 	t.Helper()
 	cfg, err := parley.DefaultConfig(func(string) (string, bool) { return "", false })
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	cfg.Store, cfg.Web.Listen = config.DSN("sqlite:"+filepath.Join(t.TempDir(), "parley.db")), "127.0.0.1:0"
 	return cfg
 }
@@ -35,9 +34,7 @@ func embedding(t *testing.T) config.Config {
 func life(t *testing.T, cfg config.Config, env parley.Env, use func(*parley.Gateway)) {
 	t.Helper()
 	g, err := parley.New(cfg, env)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	process := gatewaytest.Start(t.Context(), g.Run)
 	use(g)
 	if err := process.Stop(); err != nil {
@@ -169,9 +166,7 @@ func TestModelsOfTheProgram(t *testing.T) {
 // The blocks of the page, one after another, are the examples that are compiled and run here.
 func TestEmbeddingPageShowsTheExamples(t *testing.T) {
 	source, err := os.ReadFile("example_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if diff := cmp.Diff(string(source), codeOf(t, "docs/embedding-go.md")); diff != "" {
 		t.Error(diff)
 	}
@@ -180,17 +175,11 @@ func TestEmbeddingPageShowsTheExamples(t *testing.T) {
 // A program outside of this module that follows the page compiles.
 func TestEmbeddingPageCompilesElsewhere(t *testing.T) {
 	here, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "example_test.go"), []byte(codeOf(t, "docs/embedding-go.md")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "example_test.go"), []byte(codeOf(t, "docs/embedding-go.md")), 0o600))
 	page, err := os.ReadFile("docs/embedding-go.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, commands, _ := strings.Cut(string(page), "\n```sh\n")
 	commands, _, _ = strings.Cut(commands, "go test .\n```")
 	for line := range strings.Lines(strings.ReplaceAll(commands, "../parley", here) + "go vet .\n") {
@@ -207,9 +196,7 @@ func TestEmbeddingPageCompilesElsewhere(t *testing.T) {
 func codeOf(t *testing.T, page string) string {
 	t.Helper()
 	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var code []string
 	for i, block := range strings.Split(string(text), "\n```go\n")[1:] {
 		lines, _, ended := strings.Cut(block, "```\n")

@@ -19,6 +19,7 @@ import (
 	"parley/config"
 	"parley/core/action"
 	"parley/core/quota"
+	"parley/internal/require"
 )
 
 // everything is a configuration with an element in every list, and a model of every provider.
@@ -261,9 +262,7 @@ func TestEveryKeyReloads(t *testing.T) {
 	wanted := schemaKeys(t) // before the folder changes
 	dir := t.TempDir()
 	t.Chdir(dir)
-	if err := os.WriteFile("c.yaml", []byte("name: Zoe\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile("c.yaml", []byte("name: Zoe\n"), 0o600))
 	var providers, chat strings.Builder
 	fmt.Fprintln(&chat, "    - {name: openai, provider: openai, model: m}")
 	for _, s := range Providers() {
@@ -271,15 +270,11 @@ func TestEveryKeyReloads(t *testing.T) {
 		fmt.Fprintf(&chat, "    - {name: %s, provider: %[1]s, model: m, thinking: status, fallback: []}\n", s.Name)
 	}
 	path := filepath.Join(dir, "config.yaml")
-	if err := os.WriteFile(path, fmt.Appendf(nil, everything, providers.String(), chat.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, fmt.Appendf(nil, everything, providers.String(), chat.String()), 0o600))
 	fresh := func() config.Config {
 		t.Helper()
 		cfg, err := LoadConfig(path, func(string) (string, bool) { return "", false })
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return cfg
 	}
 	next := fresh()
@@ -288,9 +283,7 @@ func TestEveryKeyReloads(t *testing.T) {
 		Level:   new(slog.LevelVar), Load: func() (config.Config, error) { return next, nil },
 		Listen: func(string, string) (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer g.backends.close()
 	tried := map[string]bool{"agent.character": true} // its file is read with the configuration: see TestReload in cmd/gateway
 	reload := func(cfg config.Config) string {
@@ -382,16 +375,12 @@ func difference(a, b string) string {
 func TestReloadWithoutCaller(t *testing.T) {
 	t.Chdir(t.TempDir())
 	cfg, err := DefaultConfig(func(string) (string, bool) { return "", false })
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	g, err := New(cfg, Env{
 		Load:   func() (config.Config, error) { return cfg, nil },
 		Listen: func(string, string) (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer g.backends.close()
 	if err := g.now.Load().meter.CountSent(t.Context(), "fake/1", "fake/person"); err != nil { // so that there is something to store
 		t.Fatal(err)

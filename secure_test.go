@@ -28,6 +28,7 @@ import (
 	"parley"
 	"parley/config"
 	"parley/connectors/web/certificates"
+	"parley/internal/require"
 )
 
 const site = "chat.example.org"
@@ -48,9 +49,7 @@ func newAuthority(t *testing.T, valid uint64) *authority {
 	t.Setenv("PEBBLE_VA_NOSLEEP", "1")
 	t.Setenv("PEBBLE_WFE_NONCEREJECT", "0")
 	names, err := net.Listen("tcp", "127.0.0.1:0") // the authority asks over TCP
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = names.Close() })
 	resolver := &dns.Server{Listener: names, Handler: dns.HandlerFunc(func(w dns.ResponseWriter, q *dns.Msg) {
 		a := new(dns.Msg)
@@ -97,9 +96,7 @@ func listenTwice(t *testing.T) ports {
 	p := ports{}
 	for _, address := range []string{":443", ":80", ":9464"} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		t.Cleanup(func() { _ = l.Close() })
 		p[address] = l
 	}
@@ -198,9 +195,7 @@ func TestSecureChat(t *testing.T) {
 func readSecurely(t *testing.T, client *http.Client) string {
 	t.Helper()
 	resp, err := client.Get("https://" + site + "/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusOK || resp.ProtoMajor != 2 || resp.Header.Get("Strict-Transport-Security") != "" {
 		t.Errorf("the page is %s by %s with %v", resp.Status, resp.Proto, resp.Header)
@@ -234,9 +229,7 @@ func readMetrics(t *testing.T, client *http.Client) {
 		req, _ := http.NewRequest(http.MethodGet, "https://"+site+":9464/metrics", nil)
 		req.Header.Set("Authorization", given)
 		resp, err := client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		resp.Body.Close()
 		if resp.StatusCode != want {
 			t.Errorf("with the authorization %q the metrics are %s", given, resp.Status)

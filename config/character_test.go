@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"parley/internal/require"
 )
 
 // elizaOS is a character file with every field of its versions 1.7 and 2.0.
@@ -32,12 +34,8 @@ func characterDir(t *testing.T, files map[string]string) string {
 	dir := t.TempDir()
 	for name, text := range files {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	return dir
 }
@@ -47,9 +45,7 @@ func TestCharacterFile(t *testing.T) {
 		"c/eliza.json": elizaOS, "c/hours.txt": "Nine to six.", "c/sub/a.md": "A", "c/sub/b.bin": "\x00\x01", "c/sub/.hidden": "x",
 	})
 	c, err := Parse("config.yaml", []byte("agent:\n  character: c/eliza.json\n  adjectives: [dry]\n"), dir, environment(nil), platforms...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	a := c.Agent
 	got := Agent{Name: a.Name, Username: a.Username, System: a.System, Bio: a.Bio, Topics: a.Topics, Adjectives: a.Adjectives, Style: a.Style,
 		MessageExamples: a.MessageExamples, PostExamples: a.PostExamples, Templates: a.Templates, Documents: a.Documents}
@@ -106,9 +102,7 @@ func TestCharacterErrors(t *testing.T) {
 func TestCharacterYAML(t *testing.T) {
 	dir := characterDir(t, map[string]string{"c.yaml": "name: Polly\nbio: [A parrot.]\npost_examples: [Kraa]\ntemplates: {messageHandler: hi, continue: on}\n"})
 	c, err := Parse("config.yaml", []byte("agent:\n  name: Paula\n  character: ${env:WHO:-c.yaml}\n"), dir, environment(nil), platforms...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if c.Agent.Name != "Paula" || c.Agent.PostExamples[0] != "Kraa" || c.Agent.Templates.MessageHandler != "hi" || c.Agent.Templates.Continue != "on" ||
 		!strings.Contains(c.Agent.System, "Stay in character") || len(c.Warnings) > 0 {
 		t.Errorf("it is %+v", c)

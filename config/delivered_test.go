@@ -12,6 +12,7 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"parley/internal/golden"
+	"parley/internal/require"
 	"parley/internal/sections"
 )
 
@@ -47,9 +48,7 @@ func TestDeliveredFileShowsEveryKey(t *testing.T) {
 	const file = "../config.yaml"
 	read := func() (text string, keys []string, lines map[string]int) {
 		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		root, wrong := readYAML(data)
 		if wrong != nil {
 			t.Fatal(wrong)
@@ -61,9 +60,7 @@ func TestDeliveredFileShowsEveryKey(t *testing.T) {
 	text, keys, lines := read()
 	for i, s := range catalog {
 		if golden.Update() && lines[parent(s)+"."+s.Name] == 0 {
-			if err := os.WriteFile(file, []byte(withSection(t, text, lines, i)), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(file, []byte(withSection(t, text, lines, i)), 0o644))
 			text, keys, lines = read()
 		}
 	}
@@ -119,9 +116,7 @@ func writeKey(t *testing.T, b *strings.Builder, indent, key string, property *js
 	}
 	if property.Properties == nil || property.Properties.Len() == 0 {
 		value, err := yaml.Marshal(property.Default)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		fmt.Fprintf(b, "%s%s: %s\n", indent, key, strings.TrimSpace(string(value)))
 		return
 	}

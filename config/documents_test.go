@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"parley/internal/require"
 )
 
 // SE-17: a character names files below its own folder and below agent.knowledge_roots; of all others nothing is read, and each is
@@ -20,9 +22,7 @@ func TestCharacterReadsItsOwnFolderOnly(t *testing.T) {
 	for link, to := range map[string]string{
 		"c/link.md": "../outside.txt", "c/linked": "../elsewhere", "c/inside.md": "own.md", "c/folder/out.md": "../../outside.txt", "c/absolute.md": filepath.Join(dir, "outside.txt"),
 	} {
-		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Symlink(to, filepath.Join(dir, link)))
 	}
 	for entry, c := range map[string]struct {
 		want    string // of the documents, joined
@@ -56,9 +56,7 @@ func TestCharacterReadsItsOwnFolderOnly(t *testing.T) {
 			write(t, dir, "config.yaml", text)
 			write(t, dir, "c/character.json", character)
 			got, err := Load(filepath.Join(dir, "config.yaml"), environment(nil), platforms...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if texts(got) != c.want {
 				t.Errorf("it reads %q", texts(got))
 			}
@@ -80,9 +78,7 @@ func texts(c Config) string {
 
 func write(t *testing.T, dir, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 }
 
 // Texts in older encodings are knowledge too. What makes no sense in any is named.
@@ -105,12 +101,8 @@ func TestOldEncodings(t *testing.T) {
 // whatever name, also where their whole folder is.
 func TestOwnKnowledge(t *testing.T) {
 	dir := characterDir(t, map[string]string{"c/character.json": `{"name": "Eliza", "knowledge": ["."], "settings": {"secrets": {"KEY": "sk-secret"}}}`, "key.txt": "sk-secret", "faq.md": "faq", "docs/a.md": "a"})
-	if err := os.Link(filepath.Join(dir, "key.txt"), filepath.Join(dir, "docs/b.md")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("../faq.md", filepath.Join(dir, "docs/c.md")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Link(filepath.Join(dir, "key.txt"), filepath.Join(dir, "docs/b.md")))
+	require.NoError(t, os.Symlink("../faq.md", filepath.Join(dir, "docs/c.md")))
 	const key = "providers: {openai: {api_key: \"${file:key.txt}\"}}\n"
 	for name, c := range map[string]struct{ text, want string }{
 		"a file":     {"agent: {knowledge: [faq.md]}\n", "faq"},
@@ -125,9 +117,7 @@ func TestOwnKnowledge(t *testing.T) {
 	} {
 		write(t, dir, "config.yaml", c.text+key)
 		got, err := Load(filepath.Join(dir, "config.yaml"), environment(nil), platforms...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		said := texts(got)
 		if c.want == "{ a faq faq {" { // the character is no configuration where it is not used
 			said = strings.ReplaceAll(said, `{"name": "Eliza", "knowledge": ["."], "settings": {"secrets": {"KEY": "sk-secret"}}}`, "{")
@@ -186,13 +176,9 @@ func TestSourcesAreReadAgain(t *testing.T) {
 	read("A text of <p>C D A sentence.", 1)
 	write(t, dir, "docs/a.md", "AA")
 	changed("a longer file", true)
-	if err := os.Chtimes(filepath.Join(dir, "docs/a.md"), time.Time{}, time.Unix(1, 0)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Chtimes(filepath.Join(dir, "docs/a.md"), time.Time{}, time.Unix(1, 0)))
 	changed("another time", true)
-	if err := os.Remove(filepath.Join(dir, "docs/d.md")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(filepath.Join(dir, "docs/d.md")))
 	changed("a deleted file", true)
 	if s := (Sources{}).Stamp(); s != "" {
 		t.Errorf("without sources the stamp is %q", s)
@@ -207,13 +193,9 @@ func TestSitemapsAreConfigured(t *testing.T) {
 		"agent: {character: c/character.json}\n": "",
 	} {
 		path := filepath.Join(dir, "config.yaml")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		c, err := Load(path, environment(nil), platforms...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got := strings.Join(c.Agent.Sources.Sitemaps(), " "); got != want || len(c.Warnings) != 1 {
 			t.Errorf("%s: the sitemaps are %q, the warnings %q", text, got, c.Warnings)
 		}

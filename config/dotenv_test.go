@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"parley/internal/require"
 )
 
 // The file adds to the environment, which takes precedence. Errors name the line, and show no value.
@@ -17,22 +19,16 @@ func TestWithDotEnv(t *testing.T) {
 		t.Error("without a file, A is set")
 	}
 	text := "\ufeff# secrets\r\n\nA=1=2\nexport B = \"two words\" \nC='# no comment'\nD=\nSET=file\n"
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	get, err := WithDotEnv(path, environment)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name, want := range map[string]string{"A": "1=2", "B": "two words", "C": "# no comment", "D": "", "SET": "set"} {
 		if got, ok := get(name); !ok || got != want {
 			t.Errorf("%s is %q, %v", name, got, ok)
 		}
 	}
 	for _, line := range []string{"hunter2", "1A=hunter2", "A=\"hunter2", "=hunter2"} {
-		if err := os.WriteFile(path, []byte("A=1\n"+line+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte("A=1\n"+line+"\n"), 0o600))
 		if _, err := WithDotEnv(path, environment); err == nil || !strings.Contains(err.Error(), ".env:2:") || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%q: %v", line, err)
 		}

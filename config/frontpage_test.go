@@ -5,14 +5,14 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"parley/internal/require"
 )
 
 // The settings at the top of config.yaml are a configuration of their own, with the same values as the rest of the file.
 func TestTopOfTheDeliveredFile(t *testing.T) {
 	data, err := os.ReadFile("../config.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	top, lines := frontPage(string(data))
 	if lines > 40 {
 		t.Errorf("the top has %d lines, which is more than a screen", lines)
@@ -37,9 +37,7 @@ func TestTopOfTheDeliveredFile(t *testing.T) {
 			continue
 		}
 		long, err := Parse("config.yaml", data, t.TempDir(), environment(variables), catalog...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if !reflect.DeepEqual(short, long) {
 			t.Errorf("%s: the top means %+v, the file %+v", name, short, long)
 		}

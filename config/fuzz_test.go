@@ -6,20 +6,18 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"parley/internal/require"
 )
 
 // FuzzParse: no input panics, every error is Problems, and what the environment
 // holds never occurs in an error (SE-02, SE-14).
 func FuzzParse(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.yaml")
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	for _, file := range append(files, "../config.yaml") {
 		data, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, err)
 		f.Add(data)
 	}
 	const secret = "Zq7-secret-of-the-environment"

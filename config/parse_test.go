@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"parley/internal/golden"
+	"parley/internal/require"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -65,9 +66,7 @@ func TestDeliveredFileEqualsDefault(t *testing.T) {
 
 func TestDefaults(t *testing.T) {
 	c, err := Default(environment(nil), platforms...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if c.Agent.Name != "Parley" || c.Web.Listen != "127.0.0.1:8080" || c.Turns.Timeout != 15*time.Minute ||
 		c.Shared != "inmem:" || c.Store != "sqlite:parley.db" || c.Providers.OpenAI.BaseURL != "" {
 		t.Errorf("unexpected defaults: %+v", c)
@@ -154,9 +153,7 @@ func TestErrorsReadWell(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
 			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			values := variables
 			if !strings.Contains(string(data), "TELEGRAM_TOKEN") {
 				values = map[string]string{"SECRET": secret, "EMPTY": "", "WORD": secret}

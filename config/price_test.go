@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"parley/core/quota"
+	"parley/internal/require"
 )
 
 func TestPricesAreRead(t *testing.T) {
@@ -17,9 +18,7 @@ models:
   image: {provider: openai, model: i, price: {image: 0.04}}
 providers: {openai: {api_key: sk}}
 `), "", environment(nil), platforms...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name, test := range map[string]struct {
 		price Price
 		want  quota.Price
@@ -66,9 +65,7 @@ func TestProvidersAtHome(t *testing.T) {
 		"{openai: {base_url: 'http://127.0.0.1:1/v1'}, anthropic: {api_key: k, base_url: 'http://a.example'}}": nil,
 	} {
 		c, err := Parse("", []byte("providers: "+document), "", environment(nil), platforms...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, p := range []Provider{ProviderOpenAI, "anthropic", "ollama", "azure", ProviderDemo} {
 			if got := c.AtHome(p); got != slices.Contains(want, p) {
 				t.Errorf("%s: %s is at home: %v", document, p, got)

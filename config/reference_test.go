@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"parley/connectors/discord"
+	"parley/internal/require"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,9 +13,7 @@ import (
 func TestResolve(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, content string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
 	}
 	write("unix", "token\n")
 	write("windows", "token\r\n")

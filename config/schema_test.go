@@ -14,6 +14,7 @@ import (
 
 	"parley/core/quota"
 	"parley/internal/golden"
+	"parley/internal/require"
 	"parley/internal/sections"
 )
 
@@ -105,9 +106,7 @@ func generate(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	r := jsonschema.Reflector{FieldNameTag: "yaml", Anonymous: true, DoNotReference: true, RequiredFromJSONSchemaTags: true, Mapper: schemaOf}
 	comments := func(dir string) {
-		if err := r.AddGoComments("parley/config", dir, jsonschema.WithFullComment()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, r.AddGoComments("parley/config", dir, jsonschema.WithFullComment()))
 	}
 	comments(".")
 	comments("../connectors") // of what the sections share
@@ -173,9 +172,7 @@ func defaultOf(e entry, form form) any {
 
 func TestSchemaIsCurrent(t *testing.T) {
 	got, err := json.MarshalIndent(generate(t), "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if strings.Count(string(got), `"description"`) < 20 {
 		t.Errorf("the comments of the structs are missing:\n%s", got)
 	}
@@ -185,9 +182,7 @@ func TestSchemaIsCurrent(t *testing.T) {
 func readSchema(t *testing.T) *shape {
 	t.Helper()
 	data, err := os.ReadFile("schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s := &shape{}
 	if err := s.UnmarshalJSON(data); err != nil {
 		t.Fatalf("the schema uses a keyword that the test does not check: %v", err)
@@ -207,9 +202,7 @@ func violations(t *testing.T, s *shape, document string) []string {
 
 func TestSchemaAcceptsTheDeliveredFile(t *testing.T) {
 	data, err := os.ReadFile("../config.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if wrong := violations(t, readSchema(t), string(data)); len(wrong) > 0 {
 		t.Errorf("config.yaml against schema.json:\n%s", strings.Join(wrong, "\n"))
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"parley/connectors/discord"
+	"parley/internal/require"
 	"strings"
 	"testing"
 
@@ -26,13 +27,9 @@ func printings(t *testing.T, value any) map[string]string {
 	slog.New(slog.NewJSONHandler(&lines, nil)).Info("m", "value", value, slog.Group("g", "value", value))
 	out["slog"] = lines.String()
 	asJSON, err := json.Marshal(map[string]any{"value": value})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	asYAML, err := yaml.Marshal(map[string]any{"value": value})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	out["JSON"], out["YAML"] = string(asJSON), string(asYAML)
 	return out
 }

@@ -24,6 +24,7 @@ import (
 	"parley/core/storage"
 	"parley/core/turn"
 	"parley/gatewaytest"
+	"parley/internal/require"
 	"parley/plugins/essentials"
 )
 
@@ -253,9 +254,7 @@ func TestSteerIsCharged(t *testing.T) {
 // makes one call of twenty seconds for each message, and then answers.
 func TestPoliciesCompared(t *testing.T) {
 	page, err := os.ReadFile("../docs/chatting.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, policy := range []schedule.Policy{schedule.Supersede, schedule.Queue, schedule.Steer} {
 		calls, lost, answers := 0, 0, 0
 		var took time.Duration

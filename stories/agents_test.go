@@ -35,9 +35,7 @@ func ownAgents(t *testing.T) map[string][]string {
 		t.Fatalf("%v: run tools/install.sh", err)
 	}
 	python, err := filepath.Abs(filepath.Join("..", "examples", "agent-python", "agent.py"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return map[string][]string{"python": {"python3", python}, "typescript": {"node", filepath.Join(builtExample(t, "agent-typescript", "agent.ts"), "dist", "agent.js")}}
 }
 

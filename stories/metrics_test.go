@@ -14,6 +14,7 @@ import (
 	"parley/config"
 	"parley/connectors/connectortest"
 	"parley/core/quota"
+	"parley/internal/require"
 	"parley/models/modelfake"
 	"parley/progressive"
 )
@@ -149,13 +150,9 @@ func TestAlerts(t *testing.T) {
 		}
 	}
 	rules, err := os.ReadFile("../deploy/prometheus/alerts.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	tests, err := os.ReadFile("../deploy/prometheus/alerts.test.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, m := range regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(string(rules), -1) {
 		if n := strings.Count(string(tests), "alertname: "+m[1]); n < 2 {
 			t.Errorf("%s has %d tests; want one that fires and one that doesn't", m[1], n)

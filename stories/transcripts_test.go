@@ -12,6 +12,7 @@ import (
 
 	"parley/core/chat"
 	"parley/internal/golden"
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -29,13 +30,9 @@ func TestTranscriptsOfClients(t *testing.T) {
 		t.Run(client, func(t *testing.T) {
 			path := "testdata/transcripts/" + client
 			data, err := os.ReadFile(path + ".json")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			var session []recordedRequest
-			if err := json.Unmarshal(data, &session); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, json.Unmarshal(data, &session))
 			withGateway(t, nil, func(s *harness) {
 				s.choose = func(r modelfake.Request) modelfake.Script { // it answers what the user has written, without the quotations
 					own, _, _ := strings.Cut(r.LastUser(), "\n\n*Embed:*")

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -27,12 +28,8 @@ func choosing(t *testing.T) (dir string, env []string) {
 		"music/so_what.mp3":   "ID3 so what",
 		"music/what_else.mp3": "ID3 what else",
 	} {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	return dir, []string{"OPENAI_BASE_URL=" + server.URL + "/v1", "OPENAI_MODEL=m"}
 }
@@ -75,12 +72,8 @@ func TestChooseForAScript(t *testing.T) {
 	var out bytes.Buffer
 	asks.Stdout = &out
 	notes, err := asks.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := asks.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, asks.Start())
 	var told strings.Builder
 	for lines := bufio.NewScanner(notes); lines.Scan() && !strings.Contains(lines.Text(), "--continue"); {
 		told.WriteString(lines.Text() + "\n")

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -33,17 +34,11 @@ func TestChatIsLeft(t *testing.T) {
 			c := command(t, model, "chat", "--json", "-p", "Tell me a long story")
 			configure(t, c, "shutdown: 5m\n") // more than this test has
 			out, err := c.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := c.Start(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
+			require.NoError(t, c.Start())
 			for lines := bufio.NewScanner(out); lines.Scan() && !strings.Contains(lines.Text(), `"token"`); {
 			}
-			if err := leave(c.Process, out); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, leave(c.Process, out))
 			if code := status(t, c.Wait()); code < 0 {
 				t.Error("the program had to be killed; want it to exit by itself")
 			}
@@ -61,19 +56,13 @@ func TestChatIsLeft(t *testing.T) {
 // the configured one.
 func TestChatWhereTheGatewayListens(t *testing.T) {
 	stranger, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer stranger.Close()
 	first := command(t, nil, "chat")
 	configure(t, first, "web:\n  listen: "+stranger.Addr().String()+"\n")
 	typed, err := first.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := first.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, first.Start())
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		_, err := os.Stat(filepath.Join(first.Dir, "parley.db.local"))
 		if err == nil {
@@ -88,9 +77,7 @@ func TestChatWhereTheGatewayListens(t *testing.T) {
 	if code := status(t, err); code != 0 || !strings.Contains(string(out), "> hello") {
 		t.Errorf("it ended with %d and wrote %q", code, out)
 	}
-	if err := typed.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, typed.Close())
 	if code := status(t, first.Wait()); code != 0 {
 		t.Errorf("the first ended with %d", code)
 	}

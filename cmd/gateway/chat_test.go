@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -127,9 +128,7 @@ func TestChatWithTheRunningGateway(t *testing.T) {
 	server := httptest.NewServer(fake)
 	defer server.Close()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	address := l.Addr().String()
 	l.Close()
 	running := command(t, []string{"OPENAI_BASE_URL=" + server.URL + "/v1", "OPENAI_MODEL=m"})
@@ -156,15 +155,11 @@ func TestChatWithPictures(t *testing.T) {
 	model := []string{"OPENAI_BASE_URL=" + server.URL + "/v1", "OPENAI_MODEL=m"}
 	running := command(t, model)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	address := l.Addr().String()
 	l.Close()
 	file := "web:\n  listen: " + address + "\nmodels:\n  image:\n    model: brush\n"
-	if err := os.WriteFile(filepath.Join(running.Dir, "config.yaml"), []byte(file), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(running.Dir, "config.yaml"), []byte(file), 0o600))
 	g := start(t, running)
 	browser := ownersBrowser(t, model, running.Dir, "http://"+address)
 	for _, args := range [][]string{{"chat", "-p", "draw"}, {"chat", "--json", "-p", "draw"}} {
@@ -180,9 +175,7 @@ func TestChatWithPictures(t *testing.T) {
 			t.Errorf("without a login: %v, %v", resp, err)
 		}
 		resp, err := browser.Get("http://" + address + "/" + string(at))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		picture, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if err != nil || !bytes.Equal(picture, modelfake.Picture(2, 2)) {
@@ -204,15 +197,11 @@ func ownersBrowser(t *testing.T, env []string, dir, address string) *http.Client
 	}
 	code, _, _ := strings.Cut(string(out), "\n")
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address+"/api/login", strings.NewReader(`{"code":"`+code+`"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	req.Header.Set("Origin", address)
 	req.Header.Set("Content-Type", "application/json")
 	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	client := &http.Client{Jar: jar}
 	resp, err := client.Do(req)
 	if err != nil || resp.StatusCode/100 != 2 {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/require"
 	"parley/internal/version"
 )
 
@@ -56,9 +57,7 @@ func TestQuestionsAndStandardInput(t *testing.T) {
 // A pipe that nothing is written to, as a service manager may leave one, holds no question up.
 func TestSilentPipe(t *testing.T) {
 	in, keep, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer in.Close()
 	defer keep.Close()
 	asks := command(t, nil, "chat", "-p", "just this")

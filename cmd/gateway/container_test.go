@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"parley/internal/require"
 )
 
 // container is a container of the image, made by buildah, whose storage is in a folder of the test.
@@ -40,16 +42,10 @@ func newContainer(t *testing.T) container {
 			t.Errorf("%v: %s", err, out)
 		}
 	})
-	if err := os.Mkdir(filepath.Join(context, "deploy"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := exec.Command("cp", binary, filepath.Join(context, "deploy/gateway")).Run(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(filepath.Join(context, "deploy"), 0o755))
+	require.NoError(t, exec.Command("cp", binary, filepath.Join(context, "deploy/gateway")).Run())
 	dockerfile, err := filepath.Abs(filepath.Join(top, "deploy/Dockerfile"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c.run(t, "bud", "--isolation=chroot", "--format=docker", "--build-arg=PROGRAM=prebuilt", "--file="+dockerfile, "--tag=parley", context)
 	c.run(t, "from", "--name="+inContainer, "parley")
 	return c
@@ -88,12 +84,8 @@ func (c container) settings(t *testing.T) (s struct {
 	var found struct {
 		Docker struct{ Config json.RawMessage }
 	}
-	if err := json.Unmarshal([]byte(c.run(t, "inspect", inContainer)), &found); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(found.Docker.Config, &s); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(c.run(t, "inspect", inContainer)), &found))
+	require.NoError(t, json.Unmarshal(found.Docker.Config, &s))
 	return s
 }
 
@@ -120,9 +112,7 @@ func TestContainer(t *testing.T) {
 	if got := c.prints(t, volume, s.Entrypoint[0], "--version"); err != nil || got != strings.TrimSpace(string(want)) {
 		t.Errorf("its version is %q, and that of the program %q", got, want)
 	}
-	if err := syscall.Kill(descendant(t, g.Process.Pid, s.Entrypoint[0]), syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, syscall.Kill(descendant(t, g.Process.Pid, s.Entrypoint[0]), syscall.SIGTERM))
 	if code := g.wait(t); code != 0 || !strings.Contains(g.stderr.String(), `"msg":"stopped"`) {
 		t.Errorf("it ends with %d: %s", code, g.stderr.String())
 	}
@@ -165,9 +155,7 @@ func (c container) checkFiles(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if rest := size - program; program == 0 || rest > 2<<20 {
 		t.Errorf("besides the program of %d bytes the image has %d", program, rest)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"parley"
+	"parley/internal/require"
 )
 
 // deployed is what the tests read of compose.yaml.
@@ -32,9 +33,7 @@ type deployed struct {
 func deployFile(t *testing.T, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(top, "deploy", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(data)
 }
 
@@ -66,9 +65,7 @@ func composed(t *testing.T) (d deployed) {
 			t.Errorf("compose.yaml does not use %s of .env.example", name)
 		}
 	}
-	if err := yaml.Unmarshal([]byte(text), &d); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, yaml.Unmarshal([]byte(text), &d))
 	return d
 }
 
@@ -78,9 +75,7 @@ var replicaNames = []string{"gateway1", "gateway2", "gateway3"}
 func namedVariables(t *testing.T) (names []string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(top, "deploy", "config.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, m := range regexp.MustCompile(`\$\{env:(\w+)`).FindAllStringSubmatch(string(text), -1) {
 		names = append(names, m[1])
 	}
@@ -186,15 +181,11 @@ func TestDeployedProxy(t *testing.T) {
 func TestDockerfile(t *testing.T) {
 	text := deployFile(t, "Dockerfile")
 	mod, err := os.ReadFile(filepath.Join(top, "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(string(mod))[1]
 	entry := regexp.MustCompile(`(?m)^ENTRYPOINT (.*)$`).FindStringSubmatch(text)
 	var program []string
-	if err := json.Unmarshal([]byte(entry[1]), &program); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(entry[1]), &program))
 	for _, part := range []string{"FROM golang:" + version + " AS build\n", "CGO_ENABLED=0 go build", "-o /out" + program[0] + " ./cmd/gateway\n",
 		"COPY --from=program /out" + program[0] + " " + program[0] + "\n", "FROM scratch\n"} { // TestContainer tries the rest
 		if !strings.Contains(text, part) {
@@ -214,17 +205,13 @@ func TestDeployedSingleGateway(t *testing.T) {
 		}
 		return env[name]
 	})
-	if err := yaml.Unmarshal([]byte(text), &d); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, yaml.Unmarshal([]byte(text), &d))
 	g := d.Services["gateway"]
 	cfg, err := parley.LoadConfig(filepath.Join(top, "deploy", "config.single.yaml"), func(name string) (string, bool) {
 		value, ok := g.Environment[name]
 		return value, ok
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if cfg.Store.Reveal() != "sqlite:parley.db" || len(cfg.Warnings) > 0 || cfg.Web.TrustedProxies[0].String() != d.Networks["inner"].IPAM.Config[0].Subnet {
 		t.Errorf("it uses %s behind %v, with the warnings %q", cfg.Store, cfg.Web.TrustedProxies, cfg.Warnings)
 	}
@@ -239,9 +226,7 @@ func TestDeployedSingleGateway(t *testing.T) {
 // The manifests have no field that Kubernetes does not know, the program accepts their configuration, and a pod has enough time to stop.
 func TestKubernetesManifests(t *testing.T) {
 	file, err := filepath.Abs(filepath.Join(top, "deploy/kubernetes/parley.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	check := func(file string) ([]byte, error) {
 		c := exec.CommandContext(t.Context(), "go", "run", "-C", filepath.Join(top, "tools/kubernetes"), ".", file) // a module of its own: the types are heavy
 		return c.CombinedOutput()
@@ -255,17 +240,13 @@ func TestKubernetesManifests(t *testing.T) {
 	}
 	text := deployFile(t, "kubernetes/parley.yaml")
 	wrong := filepath.Join(t.TempDir(), "wrong.yaml")
-	if err := os.WriteFile(wrong, []byte(strings.Replace(text, "readinessProbe", "readynessProbe", 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(wrong, []byte(strings.Replace(text, "readinessProbe", "readynessProbe", 1)), 0o600))
 	if out, err := check(wrong); err == nil || !strings.Contains(string(out), "readynessProbe") {
 		t.Errorf("a wrong field passes: %v %s", err, out)
 	}
 	var m struct{ Data map[string]string }
 	first, _, _ := strings.Cut(text, "\n---\n")
-	if err := yaml.Unmarshal([]byte(first), &m); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, yaml.Unmarshal([]byte(first), &m))
 	env := map[string]string{"PARLEY_STORE": "postgres://db/parley", "PARLEY_SHARED": "redis://redis", "OPENAI_API_KEY": "k", "PARLEY_ORIGIN": "https://chat.example.org"}
 	cfg, err := parley.ParseConfig("config.yaml", []byte(m.Data["config.yaml"]), "", func(name string) (string, bool) { value, ok := env[name]; return value, ok })
 	if err != nil || len(cfg.Warnings) > 0 {

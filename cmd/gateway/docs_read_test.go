@@ -11,6 +11,8 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/text"
+
+	"parley/internal/require"
 )
 
 // docCommands returns the commands in the code of the docs, with the pages they stand on.
@@ -19,17 +21,13 @@ func docCommands(t *testing.T) map[string][]string {
 	var pages []string
 	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "docs/*/*/*.md", "bench/*.md"} {
 		matches, err := filepath.Glob(filepath.Join(top, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		pages = append(pages, matches...)
 	}
 	found := map[string][]string{}
 	for _, page := range pages {
 		source, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, line := range codeLines(source) {
 			if c, ok := asCommand(line); ok && !slices.Contains(found[c], page) {
 				found[c] = append(found[c], page)

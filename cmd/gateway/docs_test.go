@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"parley/config"
+	"parley/internal/require"
 	"time"
 )
 
@@ -124,9 +125,7 @@ func TestCommandsOfTheDocs(t *testing.T) {
 // The page for operators names the keys that need a restart.
 func TestOperatorsReadWhatNeedsARestart(t *testing.T) {
 	page, err := os.ReadFile("../../docs/operate.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	list := "`" + strings.Join(config.RestartKeys(), "`, `") + "`"
 	if !strings.Contains(string(page), list) {
 		t.Errorf("docs/operate.md does not have: %s", list)
@@ -155,9 +154,7 @@ func TestWrongCommandsAreFound(t *testing.T) {
 // The addresses of the gateway in the README are served without any configuration.
 func TestAddressesOfTheReadme(t *testing.T) {
 	readme, err := os.ReadFile(filepath.Join(top, "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	paths := regexp.MustCompile(`http://127\.0\.0\.1:8080(/[\w./-]*)`).FindAllSubmatch(readme, -1)
 	if len(paths) == 0 {
 		t.Fatal("the README names no address of the gateway; want at least one")
@@ -167,9 +164,7 @@ func TestAddressesOfTheReadme(t *testing.T) {
 	defer g.Process.Kill()
 	for _, p := range paths {
 		resp, err := http.Get(g.url + string(p[1]))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		resp.Body.Close()
 		if resp.StatusCode != http.StatusOK {
 			t.Errorf("%s is %d", p[1], resp.StatusCode)
@@ -218,9 +213,7 @@ func emptyFolder(t *testing.T) string {
 		"config.yaml": "web: {listen: 127.0.0.1:0}\nconnectors: {discord: {api_url: http://127.0.0.1:1}, telegram: {api_url: http://127.0.0.1:1}}\n",
 		"notes.txt":   "Buy tea.\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600))
 	}
 	return dir
 }
@@ -252,12 +245,8 @@ func serves(t *testing.T, line string) string {
 	line = strings.ReplaceAll(line, "TELEGRAM_TOKEN=your-token", "TELEGRAM_TOKEN=123456789:"+strings.Repeat("a", 35)) // its form is checked
 	c := shell(ctx, emptyFolder(t), "exec env "+line)
 	out, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, c.Start())
 	first := make([]byte, 256)
 	n, err := out.Read(first)
 	_ = c.Process.Signal(os.Interrupt)

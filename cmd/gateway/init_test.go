@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"parley/connectors/telegram/telegramfake"
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -81,9 +82,7 @@ func TestInitWritesAddresses(t *testing.T) {
 			set := command(t, []string{c.env}, "init", "--token", "none", "--model", c.answer, "--model-name", "one", "--name", "Ada", "--listen", "127.0.0.1:0")
 			if c.dotEnv != "" {
 				set.Stdin = strings.NewReader("yes\n")
-				if err := os.WriteFile(filepath.Join(set.Dir, ".env"), []byte(c.dotEnv), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, os.WriteFile(filepath.Join(set.Dir, ".env"), []byte(c.dotEnv), 0o600))
 			}
 			out, code := end(t, set)
 			text, err := os.ReadFile(filepath.Join(set.Dir, "config.yaml"))
@@ -110,9 +109,7 @@ func TestInitPrintsTheCommandThatWorks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			set := command(t, nil)
-			if err := os.Mkdir(filepath.Join(set.Dir, "sub dir"), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.Mkdir(filepath.Join(set.Dir, "sub dir"), 0o700))
 			args := []string{"init", "--token", "none", "--model", "demo", "--name", "Ada", "--listen", "127.0.0.1:0"}
 			if c.file != "" {
 				args = append(args, "--config", c.file)
@@ -134,9 +131,7 @@ func TestNoSuchConfiguration(t *testing.T) {
 		t.Errorf("it ended with %d: %s", code, out)
 	}
 	c = command(t, nil, "-c", "has.yaml", "check") // a file that it names is another matter
-	if err := os.WriteFile(filepath.Join(c.Dir, "has.yaml"), []byte("agent: {character: nope.yaml}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(c.Dir, "has.yaml"), []byte("agent: {character: nope.yaml}\n"), 0o600))
 	if out, code := end(t, c); code != 1 || strings.Contains(out, "init") || !strings.Contains(out, "nope.yaml") {
 		t.Errorf("without the character it ended with %d: %s", code, out)
 	}
@@ -166,9 +161,7 @@ func TestInitRefuses(t *testing.T) {
 	fake, api, model := setupServers(t)
 	wrong := "123456789:" + strings.Repeat("a", 35)
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = taken.Close() }) // the cases end later
 	locked := httptest.NewServer(modelfake.New(modelfake.Options{Key: "sk-right-0123456789", Models: []string{"gpt-4.1-mini"}}))
 	t.Cleanup(locked.Close)
@@ -200,9 +193,7 @@ func TestInitRefuses(t *testing.T) {
 			set := command(t, []string{"OPENAI_BASE_URL=" + locked.URL + "/v1"}, append(append([]string{"init"}, good...), c.args...)...)
 			set.Stdin = strings.NewReader(c.in)
 			for file, text := range c.files {
-				if err := os.WriteFile(filepath.Join(set.Dir, file), []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, os.WriteFile(filepath.Join(set.Dir, file), []byte(text), 0o600))
 			}
 			out, code := end(t, set)
 			if code != 1 || !strings.Contains(out, c.says) || strings.Contains(out, wrong) || strings.Contains(out, "sk-wrong-0123456789") {
@@ -227,9 +218,7 @@ func TestInitReplaces(t *testing.T) {
 	set := command(t, nil, "init", "--token", fake.Token(), "--api-url", api, "--model", model, "--name", "Ada", "--character", "Costs ${env:NOT_SET}.", "--listen", "127.0.0.1:0")
 	set.Stdin = strings.NewReader("yes\n")
 	configure(t, set, "agent: {name: Bob}\n")
-	if err := os.WriteFile(filepath.Join(set.Dir, ".env"), []byte("# mine\nOTHER=1\nTELEGRAM_TOKEN=old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(set.Dir, ".env"), []byte("# mine\nOTHER=1\nTELEGRAM_TOKEN=old"), 0o600))
 	if out, code := end(t, set); code != 0 {
 		t.Fatalf("it ended with %d: %s", code, out)
 	}
@@ -257,29 +246,19 @@ func TestInitIsLeft(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			set := command(t, nil, "init", "--listen", "127.0.0.1:0")
 			in, err := set.StdinPipe() // stays open
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			t.Cleanup(func() { _ = in.Close() })
 			out, err := set.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := set.Start(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
+			require.NoError(t, set.Start())
 			for text := make([]byte, 1000); ; {
 				n, err := out.Read(text)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				if strings.Contains(string(text[:n]), "Token of") {
 					break
 				}
 			}
-			if err := set.Process.Signal(signal); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, set.Process.Signal(signal))
 			if code := status(t, set.Wait()); code != 1 {
 				t.Errorf("it ended with %d", code)
 			}

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -53,9 +54,7 @@ func command(t *testing.T, env []string, args ...string) *exec.Cmd {
 // configure gives c a config.yaml.
 func configure(t *testing.T, c *exec.Cmd, text string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(c.Dir, "config.yaml"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(c.Dir, "config.yaml"), []byte(text), 0o600))
 }
 
 // gateway is a running program.
@@ -71,13 +70,9 @@ func start(t *testing.T, c *exec.Cmd) *gateway {
 	t.Helper()
 	g := &gateway{Cmd: c, rest: make(chan struct{}), setup: make(chan string, 1)}
 	out, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c.Stderr = &g.stderr
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.Start())
 	lines := bufio.NewScanner(out)
 	if !lines.Scan() {
 		t.Fatalf("it printed nothing: %v\n%s", c.Wait(), g.stderr.String())
@@ -118,9 +113,7 @@ func status(t *testing.T, err error) int {
 func (g *gateway) ask(t *testing.T, text string) io.ReadCloser {
 	t.Helper()
 	resp, err := http.Post(g.url+"/api/conversations", "application/json", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	body, _ := io.ReadAll(resp.Body)
 	resp.Body.Close()
 	id := regexp.MustCompile(`"id":"(\w+)"`).FindSubmatch(body)
@@ -129,16 +122,12 @@ func (g *gateway) ask(t *testing.T, text string) io.ReadCloser {
 	}
 	resp, err = http.Post(g.url+"/api/conversations/"+string(id[1])+"/messages/stream", "application/json",
 		strings.NewReader(`{"text":"`+text+`","clientMessageId":"m"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { resp.Body.Close() })
 	r := bufio.NewReader(resp.Body)
 	for {
 		line, err := r.ReadString('\n')
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if strings.Contains(line, `"token"`) {
 			return resp.Body
 		}
@@ -149,18 +138,14 @@ func (g *gateway) ask(t *testing.T, text string) io.ReadCloser {
 func TestRunWithNothingConfigured(t *testing.T) {
 	g := start(t, command(t, nil, "--listen", "127.0.0.1:0"))
 	resp, err := http.Get(g.url + "/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	page, _ := io.ReadAll(resp.Body)
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusOK || !bytes.Contains(page, []byte("Parley")) {
 		t.Errorf("the page is %d %s", resp.StatusCode, page)
 	}
 	g.ask(t, "hello").Close()
-	if err := g.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, g.Process.Signal(syscall.SIGTERM))
 	if code := g.wait(t); code != 0 {
 		t.Errorf("it ended with %d", code)
 	}

@@ -16,6 +16,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"parley/backends/sqlite"
+	"parley/internal/require"
 )
 
 // authorizes serves an MCP server that is its own authorization server.
@@ -75,23 +76,15 @@ func TestLoginToMCPServer(t *testing.T) {
 			c := command(t, nil, "mcp", "login", "shop")
 			c.Env = append(c.Env, "PARLEY_SECRET_KEY="+base64.StdEncoding.EncodeToString(make([]byte, 32)))
 			cfg := fmt.Sprintf("mcp: [{name: shop, url: %q, oauth: {enabled: true}}]\n", authorizes(t).URL+"/mcp")
-			if err := os.WriteFile(filepath.Join(c.Dir, "config.yaml"), []byte(cfg), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(filepath.Join(c.Dir, "config.yaml"), []byte(cfg), 0o600))
 			if said := checkOfShop(t, c); !strings.Contains(said, "it needs a login: gateway mcp login shop") {
 				t.Errorf("before the login: %s", said)
 			}
 			in, err := c.StdinPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			out, err := c.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := c.Start(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
+			require.NoError(t, c.Start())
 			var shown strings.Builder
 			for lines := bufio.NewScanner(out); lines.Scan(); {
 				shown.WriteString(lines.Text() + "\n")
@@ -106,9 +99,7 @@ func TestLoginToMCPServer(t *testing.T) {
 					return nil
 				}}
 				res, err := client.Get(address)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				res.Body.Close()
 				if pastes {
 					fmt.Fprintln(in, res.Header.Get("Location"))
@@ -121,9 +112,7 @@ func TestLoginToMCPServer(t *testing.T) {
 				t.Errorf("after the login: %s", said)
 			}
 			s, err := sqlite.Open(t.Context(), filepath.Join(c.Dir, "parley.db"), sqlite.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer s.Close()
 			if row, err := s.Kept(t.Context(), `plugin "mcp" login shop`); err != nil || !strings.Contains(row, "Sealed") || strings.Contains(row, "s3cr3t") {
 				t.Errorf("stored is %q, %v", row, err)

@@ -14,24 +14,21 @@ import (
 
 	"parley/backends/sqlite"
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 // knock has strangers wait in the store of a gateway that does not run.
 func knock(t *testing.T, dir string, codes map[chat.EntityID]string) {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), filepath.Join(dir, "parley.db"), sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for id, code := range codes {
 		k := chat.PairingRequest{Person: chat.Person{ID: id, Name: "E\x1bve", Since: time.Now()}, Code: code, Ends: time.Now().Add(time.Hour)}
 		if _, _, err := s.RequestPairing(t.Context(), k, chat.PairingRule{Limit: 5}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 }
 
 // A list without users says so.
@@ -71,29 +68,21 @@ func TestCodeApprovesUser(t *testing.T) {
 	pair(0, "waiting  telegram:2", "--list")
 	for _, token := range []string{"", "Bearer ", "Bearer wrong"} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/local/pair", strings.NewReader("{}"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		req.Header.Set("Authorization", token)
 		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		resp.Body.Close()
 		if resp.StatusCode != http.StatusNotFound {
 			t.Errorf("with the token %q: %d", token, resp.StatusCode)
 		}
 	}
-	if err := g.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, g.Process.Signal(syscall.SIGTERM))
 	g.wait(t)
 	if _, err := os.Stat(file); !os.IsNotExist(err) {
 		t.Errorf("the file with the token is still there: %v", err)
 	}
-	if err := os.WriteFile(file, []byte(`{"url":"http://127.0.0.1:1","token":"left by a crash"}`), fs.FileMode(0o600)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(`{"url":"http://127.0.0.1:1","token":"left by a crash"}`), fs.FileMode(0o600)))
 	pair(0, "telegram:2", "CCCCDDDD")
 	pair(0, "telegram:1 no longer has access", "--remove", "telegram:1")
 	pair(1, "has no approval to revoke", "--remove", "telegram:1")
@@ -126,35 +115,27 @@ func TestPairWeb(t *testing.T) {
 	ask := func(method, body string, cookies ...*http.Cookie) *http.Response {
 		t.Helper()
 		req, err := http.NewRequestWithContext(t.Context(), method, g.url+"/api/login", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		req.Header.Set("Origin", g.url)
 		req.Header.Set("Content-Type", "application/json")
 		for _, c := range cookies {
 			req.AddCookie(c)
 		}
 		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		t.Cleanup(func() { _ = resp.Body.Close() })
 		return resp
 	}
 	owns := func(c *http.Cookie) bool {
 		body, err := io.ReadAll(ask(http.MethodGet, "", c).Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return strings.Contains(string(body), "true")
 	}
 	cookies := ask(http.MethodPost, `{"code":"`+code+`"}`).Cookies()
 	if len(cookies) != 1 || !owns(cookies[0]) {
 		t.Fatalf("the code %q gives %v", code, cookies)
 	}
-	if err := g.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, g.Process.Signal(syscall.SIGTERM))
 	g.wait(t)
 	second := command(t, nil)
 	second.Dir = first.Dir

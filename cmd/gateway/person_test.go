@@ -14,6 +14,7 @@ import (
 	"parley/backends/sqlite"
 	"parley/backends/sqlite/sqlitetest"
 	"parley/core/chat"
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -47,9 +48,7 @@ func TestPersonIsExportedAndDeleted(t *testing.T) {
 	person(1, "nothing was deleted", "", "delete", account)
 	person(1, "nothing was deleted", "no\n", "delete", account)
 	person(0, "Nothing is stored about "+account, "yes\n", "delete", account)
-	if err := g.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, g.Process.Signal(syscall.SIGTERM))
 	g.wait(t)
 	person(0, `"sections": {}`, "", "export", account)
 	person(0, "0 records", "", "export", account, "-o", "a.json")
@@ -71,9 +70,7 @@ func TestPersonIsExportedAndDeleted(t *testing.T) {
 func link(t *testing.T, path string, direct, other chat.EntityID) {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), path, sqlitetest.Audited(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer store.Close()
 	room := chat.Room{ID: chat.RoomID(direct), Kind: chat.Direct, Connector: "telegram", Created: time.Now()}
 	err = store.SaveRoom(t.Context(), room)
@@ -82,9 +79,7 @@ func link(t *testing.T, path string, direct, other chat.EntityID) {
 			err = store.SaveNote(t.Context(), chat.RoomNote{Room: room.ID, Kind: chat.LinkNote, Key: string(account), About: account, Text: string(direct), At: time.Now()})
 		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 // checkRoom expects that the list of rooms has the account of the visitor, and that the room is exported in both forms.
@@ -107,9 +102,7 @@ func checkRoom(t *testing.T, g *gateway, account, room string) {
 func conversationOf(t *testing.T, g *gateway) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(g.Dir, "parley.db-wal"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	id := regexp.MustCompile(`web/[0-9a-f]{32}`).Find(data)
 	return strings.Replace(string(id), "/", ":", 1)
 }

@@ -15,27 +15,21 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"parley/internal/require"
 )
 
 // inTerminal gives c a terminal, as a shell does, and returns the other end of it.
 func inTerminal(t *testing.T, c *exec.Cmd) *os.File {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = master.Close() })
-	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0))
 	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	tty, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = tty.Close() })
 	c.Stdin, c.SysProcAttr = tty, &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	return master
@@ -62,9 +56,7 @@ func TestClosedTerminalShutsDown(t *testing.T) {
 	g = start(t, deaf)
 	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM} {
 		g.ask(t, "hello").Close()
-		if err := g.Process.Signal(s); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, g.Process.Signal(s))
 	}
 	if code := g.wait(t); code != 0 {
 		t.Errorf("it ended with %d", code)
@@ -75,14 +67,10 @@ func TestClosedTerminalShutsDown(t *testing.T) {
 func (g *gateway) get(t *testing.T, path string) string {
 	t.Helper()
 	resp, err := http.Get(g.url + path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(body)
 }
 
@@ -103,9 +91,7 @@ func TestReload(t *testing.T) {
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no terminal
 	write := func(name, text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(c.Dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(c.Dir, name), []byte(text), 0o600))
 	}
 	configure(t, c, "agent: {name: Ann}\n")
 	g := start(t, c)
@@ -131,9 +117,7 @@ func TestReload(t *testing.T) {
 	g.until(t, "/", "Dora")
 	write(".env", "NAME=Gina\n")
 	g.until(t, "/", "Gina")
-	if err := g.Process.Signal(syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, g.Process.Signal(syscall.SIGHUP))
 	reload := command(t, nil, "reload")
 	reload.Dir = c.Dir
 	if out, err := reload.CombinedOutput(); err != nil || !strings.Contains(string(out), "need a restart: log.format") {
@@ -156,15 +140,11 @@ func TestReload(t *testing.T) {
 func TestServiceReloads(t *testing.T) {
 	root, creds, runtime := t.TempDir(), t.TempDir(), t.TempDir()
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(creds, "notify"), Net: "unixgram"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer conn.Close()
 	write := func(dir, name, text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	file := filepath.Join(root, "shop.yaml")
 	env := []string{"CREDENTIALS_DIRECTORY=" + creds, "RUNTIME_DIRECTORY=" + runtime}
@@ -202,9 +182,7 @@ func TestServiceReloads(t *testing.T) {
 		t.Fatal(err)
 	}
 	next("RELOADING=1", ready+", with the earlier configuration: the changed one is invalid")
-	if err := os.Remove(file); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(file))
 	reload(1, "there is no "+file)
 	write(root, "shop.yaml", "agent: {name: Cup}\n")
 	reload(0, "The configuration was reloaded.")

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -18,9 +19,7 @@ func poisoned(t *testing.T, g *gateway, fake *modelfake.Server, n int) {
 			t.Fatalf("the model was asked %d times; want %d\n%s", len(fake.Requests()), n, &g.stderr)
 		}
 	}
-	if err := g.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, g.Process.Kill())
 	g.wait(t)
 }
 
@@ -93,9 +92,7 @@ func setAside(t *testing.T, g *gateway) (id string) {
 		}
 		id = regexp.MustCompile(`web/\w+#1`).FindString(string(out))
 	}
-	if err := g.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, g.Process.Kill())
 	g.wait(t)
 	return id
 }

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"parley/internal/require"
 )
 
 // A service manager hears that the gateway is ready when it answers, then that it works, and that it stops when it is told to. What
@@ -20,14 +22,10 @@ import (
 func TestGatewayAsService(t *testing.T) {
 	dir := t.TempDir()
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(dir, "notify"), Net: "unixgram"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer conn.Close()
 	for name, text := range map[string]string{"shop.yaml": "agent: {name: \"${env:SHOP}\"}\n", ".env": "SHOP=Teapot\n"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	c := command(t, []string{"NOTIFY_SOCKET=" + filepath.Join(dir, "notify"), "WATCHDOG_USEC=2000000", "CREDENTIALS_DIRECTORY=" + dir},
 		"--config", "/etc/parley/shop.yaml", "--listen", "127.0.0.1:0")
@@ -37,9 +35,7 @@ func TestGatewayAsService(t *testing.T) {
 		t.Fatalf("first the manager hears %q", got)
 	}
 	resp, err := http.Get(g.url + "/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var page bytes.Buffer
 	_, err = page.ReadFrom(resp.Body)
 	resp.Body.Close()
@@ -51,9 +47,7 @@ func TestGatewayAsService(t *testing.T) {
 			t.Errorf("while it works, the manager hears %q", got)
 		}
 	}
-	if err := g.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, g.Process.Signal(syscall.SIGTERM))
 	for got := "WATCHDOG=1"; got != "STOPPING=1"; {
 		if got = heard(t, conn); got != "STOPPING=1" && got != "WATCHDOG=1" {
 			t.Fatalf("at the end the manager hears %q", got)
@@ -70,9 +64,7 @@ func heard(t *testing.T, conn *net.UnixConn) string {
 	_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
 	data := make([]byte, 4096)
 	n, err := conn.Read(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(data[:n])
 }
 
@@ -82,9 +74,7 @@ func fakeSystemctl(t *testing.T, state string) (dir, log string) {
 	dir = t.TempDir()
 	log = filepath.Join(dir, "log")
 	script := "#!/bin/sh\necho \"$*\" >>" + log + "\ncase \"$*\" in *is-system-running) echo " + state + "; test " + state + " = running;; esac\n"
-	if err := os.WriteFile(filepath.Join(dir, "systemctl"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "systemctl"), []byte(script), 0o755))
 	return dir, log
 }
 
@@ -107,9 +97,7 @@ func TestServiceOfAUser(t *testing.T) {
 		}
 	}
 	text := "agent: {name: \"${env:SHOP}\"}\nshutdown: 1m\n"
-	if err := os.WriteFile(filepath.Join(home, "config.yaml"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(home, "config.yaml"), []byte(text), 0o600))
 	out, code := run("install")
 	if code != 0 || !strings.Contains(out, "put SHOP into "+filepath.Join(home, ".env")) {
 		t.Errorf("install ends with %d: %s", code, out)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -54,18 +55,14 @@ func TestServiceWatchesItsCopies(t *testing.T) {
 	t.Setenv("RUNTIME_DIRECTORY", later)
 	write := func(dir, text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, "shop.yaml"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "shop.yaml"), []byte(text), 0o600))
 	}
 	write(creds, "agent: {name: Ann}\n")
 	s := &source{c: &cli{Config: filepath.Join(root, "shop.yaml")}}
 	name := func() string {
 		t.Helper()
 		cfg, _, err := s.load()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return cfg.Agent.Name
 	}
 	first := name()
@@ -73,9 +70,7 @@ func TestServiceWatchesItsCopies(t *testing.T) {
 	if _, changed := s.stamp(); changed || first != "Ann" {
 		t.Errorf("%s is changed by a file that the service can't read", first)
 	}
-	if err := filesFor(s.c.Config).handOver(later); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, filesFor(s.c.Config).handOver(later))
 	if got := name(); got != "Beatrice" {
 		t.Errorf("after the reload it is %s", got)
 	}

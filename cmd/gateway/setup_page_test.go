@@ -17,20 +17,18 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"parley/internal/require"
 )
 
 // form sends a form of the setup page, and returns the status and the page.
 func form(t *testing.T, address string, values url.Values) (int, string) {
 	t.Helper()
 	resp, err := http.PostForm(address, values)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return resp.StatusCode, html.UnescapeString(string(body))
 }
 
@@ -38,14 +36,10 @@ func form(t *testing.T, address string, values url.Values) (int, string) {
 func page(t *testing.T, address string) (int, string) {
 	t.Helper()
 	resp, err := http.Get(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return resp.StatusCode, string(body)
 }
 
@@ -91,9 +85,7 @@ func TestSetupInTheBrowser(t *testing.T) {
 			values[name] = value
 		}
 		if step.file != "" {
-			if err := os.WriteFile(filepath.Join(g.Dir, step.file), []byte("OTHER=1\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(filepath.Join(g.Dir, step.file), []byte("OTHER=1\n"), 0o600))
 		}
 		status, body := form(t, setup, values)
 		if status != step.status || !strings.Contains(body, step.says) {
@@ -145,9 +137,7 @@ func TestSetupOfAModelAppliesByItself(t *testing.T) {
 	_, _, model := setupServers(t)
 	g := start(t, command(t, nil, "--listen", "127.0.0.1:0"))
 	address, err := url.Parse(<-g.setup)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	status, body := form(t, g.url+"/setup", url.Values{"code": address.Query()["code"], "model": {model}, "name": {"Ada"}})
 	if status != 200 || !strings.Contains(body, "applies them within seconds") || strings.Contains(body, "Ctrl-C") {
 		t.Fatalf("the form: %d %s", status, body)
@@ -190,14 +180,10 @@ func TestSetupInChromium(t *testing.T) {
 	do := func(script string) string {
 		t.Helper()
 		v, err := chromedp.Run(ctx, chromedp.Evaluate[string](script))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return v
 	}
-	if err := chromedp.Do(ctx, chromedp.Navigate(<-g.setup)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(<-g.setup)))
 	do(fmt.Sprintf(`const field = (name) => document.querySelector('[name=' + name + ']'); field('model').value = %q; field('name').value = 'Ada'; ''`, model))
 	if wide := do(`String(document.documentElement.scrollWidth > innerWidth)`); wide == "true" {
 		t.Error("the page is wider than the screen")

@@ -11,6 +11,7 @@ import (
 	"parley/backends/postgres/postgrestest"
 	"parley/backends/redis/redistest"
 	"parley/connectors/telegram/telegramfake"
+	"parley/internal/require"
 )
 
 // end runs a command to its end, which comes by itself, and returns its output and its exit status.
@@ -112,9 +113,7 @@ func TestCheckNeverWaits(t *testing.T) {
 func silentServer(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -13,6 +13,7 @@ import (
 
 	"parley/backends/postgres/postgrestest"
 	"parley/backends/redis/redistest"
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -58,9 +59,7 @@ func TestStatusOfReplicas(t *testing.T) {
 	dir := t.TempDir()
 	text := fmt.Sprintf("web: {listen: 127.0.0.1:0}\nstore: %q\nshared: %q\nproviders: {openai: {base_url: %s/v1}}\nmodels: {large: {model: m}}\n",
 		database.Create(t, ""), shared.URL(), stalls.URL)
-	if err := os.WriteFile(filepath.Join(dir, "config.yaml"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "config.yaml"), []byte(text), 0o600))
 	run := func() *gateway {
 		c := command(t, nil, "run")
 		c.Dir, c.Env = dir, []string{"HOME=" + dir}

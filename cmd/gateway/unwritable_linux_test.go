@@ -7,15 +7,15 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"parley/internal/require"
 )
 
 // In a folder that can't be written, each command says so in a sentence with the next step, and leaves nothing. Root could write: it
 // runs the commands as another user.
 func TestUnwritableFolder(t *testing.T) {
 	dir := t.TempDir()
-	if err := errors.Join(os.Chmod(filepath.Dir(binary), 0o711), os.Chmod(filepath.Dir(dir), 0o711), os.Chmod(dir, 0o555)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(os.Chmod(filepath.Dir(binary), 0o711), os.Chmod(filepath.Dir(dir), 0o711), os.Chmod(dir, 0o555)))
 	t.Cleanup(func() { _ = os.Chmod(dir, 0o755) })
 	run := func(args ...string) (out string, code int) {
 		c := command(t, nil, args...)
@@ -38,9 +38,7 @@ func TestUnwritableFolder(t *testing.T) {
 		}
 	}
 	own := t.TempDir()
-	if err := errors.Join(os.Chmod(filepath.Dir(own), 0o711), os.Chmod(own, 0o777)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(os.Chmod(filepath.Dir(own), 0o711), os.Chmod(own, 0o777)))
 	to := filepath.Join(dir, "copy.db")
 	dir = own
 	if out, code := run("migrate"); code != 0 { // makes the store

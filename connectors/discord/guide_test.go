@@ -7,14 +7,13 @@ import (
 	"testing"
 
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 // The guide's table has each command, and who sees its answer in a server. In a direct message, that is the user alone.
 func TestGuideListsEveryCommand(t *testing.T) {
 	page, err := os.ReadFile("../../docs/discord.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, c := range chat.Commands() {
 		row := regexp.MustCompile("(?m)^\\| [^|]*`/" + string(c.Name) + "`[^|]*\\|.*\\| (all|you) \\|$").FindSubmatch(page)
 		want := "all"

@@ -10,6 +10,7 @@ import (
 
 	"parley/connectors/discord/discordfake"
 	"parley/core/chat"
+	"parley/internal/require"
 	"parley/progressive"
 )
 
@@ -124,9 +125,7 @@ func TestResponsesExpire(t *testing.T) {
 		w.HandleAs(func(context.Context, chat.Inbound) (chat.Accepted, error) { return chat.Accepted{Run: "run"}, nil })
 		ask, usage := w.openAt(w.command("ask", "question", "Hi")), w.openAt(w.command("usage"))
 		id, err := ask.Post(w.Context(), part("one"), "run/0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err := usage.Post(w.Context(), part("secret"), "other/0"); err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"parley/connectors/connectortest"
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 // Replicas that make the day's key at the same moment agree on one: a visitor's limit would otherwise count apart in each.
@@ -48,9 +49,7 @@ func TestAddressKeyOfAClockAhead(t *testing.T) {
 		name := func(k *addressKey) chat.EntityID {
 			t.Helper()
 			id, err := k.name(t.Context(), "203.0.113.9/32")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return id
 		}
 		// The bubble begins at midnight UTC: one replica is ten minutes ahead of that, the other ten behind.
@@ -74,9 +73,7 @@ func TestAddressKeyOfAClockAhead(t *testing.T) {
 // A key of a day far ahead, from a clock that was wrong once, is replaced: else it would be used for years.
 func TestAddressKeyOfAWrongClock(t *testing.T) {
 	m := &connectortest.Memory{}
-	if err := m.Keep(t.Context(), addressKeyName, "2999-01-01 old"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, m.Keep(t.Context(), addressKeyName, "2999-01-01 old"))
 	if _, err := (&addressKey{memo: m, zone: time.UTC}).name(t.Context(), "203.0.113.9/32"); err != nil {
 		t.Fatal(err)
 	}

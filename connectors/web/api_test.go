@@ -17,6 +17,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/storage/storagetest"
+	"parley/internal/require"
 	"parley/sim"
 )
 
@@ -122,9 +123,7 @@ func serveOn(t *testing.T, edit func(*Options), submit func(chat.Inbound) (chat.
 	synctest.Test(t, func(t *testing.T) {
 		n := sim.NewNet()
 		l, err := n.Listen("tcp", "127.0.0.1:8080")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		a := &answer.Answer{}
 		o := Options{Memo: &connectortest.Memory{}, Zone: time.UTC, Listener: l, Agent: chat.Agent{ID: "agent", Name: "A"}, Answers: answers{a}, Store: rooms{Uploads: keptUploads(), NotePad: &storagetest.NotePad{}},
 			Ready: func(context.Context) error { return nil }, Log: slog.New(slog.DiscardHandler)}
@@ -153,14 +152,10 @@ func accept(chat.Inbound) (chat.Accepted, error) { return chat.Accepted{Run: "ru
 func post(t *testing.T, c *http.Client, path, body string) (*http.Response, string) {
 	t.Helper()
 	resp, err := c.Post("http://127.0.0.1:8080"+path, "application/json", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return resp, string(b)
 }
 
@@ -257,9 +252,7 @@ func TestStreamHead(t *testing.T) {
 		begun := time.Now()
 		resp, err := client.Post("http://127.0.0.1:8080/api/conversations/c/messages/stream", "application/json",
 			strings.NewReader(`{"text":"a"}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer resp.Body.Close()
 		for k, v := range map[string]string{
 			"Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-cache, no-transform",
@@ -289,9 +282,7 @@ func TestReady(t *testing.T) {
 		func(client *http.Client, _ *answer.Answer) {
 			for path, want := range map[string]int{"/healthz": http.StatusOK, "/readyz": http.StatusServiceUnavailable} {
 				resp, err := client.Get("http://127.0.0.1:8080" + path)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				body, _ := io.ReadAll(resp.Body)
 				resp.Body.Close()
 				if resp.StatusCode != want || want != http.StatusOK && string(body) != "not ready: no disk\n" {
@@ -309,9 +300,7 @@ func TestReadyWithLimits(t *testing.T) {
 			o.Limited = func() string { return limits }
 		}, accept, func(client *http.Client, _ *answer.Answer) {
 			resp, err := client.Get("http://127.0.0.1:8080/readyz")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer resp.Body.Close()
 			if body, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != http.StatusOK || string(body) != want {
 				t.Errorf("/readyz says %d %q, %v", resp.StatusCode, body, err)
@@ -322,9 +311,7 @@ func TestReadyWithLimits(t *testing.T) {
 
 func TestAddressTaken(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	l.Close() // serving on a closed listener fails as a lost one would
 	w := New(Options{Memo: &connectortest.Memory{}, Listener: l, Store: rooms{}, Log: slog.New(slog.DiscardHandler)})
 	if err := w.Run(t.Context(), nil); !errors.Is(err, ErrEnded) {

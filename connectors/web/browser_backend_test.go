@@ -17,6 +17,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/storage/storagetest"
+	"parley/internal/require"
 	"parley/media/thumbnail"
 )
 
@@ -366,9 +367,7 @@ func (l *tap) cut() {
 func listen(t *testing.T, address string) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return l
 }
 

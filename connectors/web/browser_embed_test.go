@@ -17,6 +17,7 @@ import (
 	"parley/connectors/web/identity"
 	"parley/core/answer"
 	"parley/core/llm"
+	"parley/internal/require"
 )
 
 // site is another site's page that holds the chat once for each of attributes. Its own styles are loud, and its policy is strict.
@@ -129,15 +130,11 @@ func playEmbedded(t *testing.T, p *tab) {
 func playAccounts(t *testing.T, p *tab) {
 	const secret = "a secret of the shop, of 32 bytes"
 	accounts, err := identity.NewSite(identity.SiteConfig{Secret: secret, Audience: "shop"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	token, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{
 		"sub": "ada", "aud": "shop", "iat": time.Now().Unix(), "exp": time.Now().Add(time.Hour).Unix(),
 	}).SignedString([]byte(secret))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	l := listen(t, "127.0.0.1:0")
 	shop := site(t, l, "data-open")
 	g := start(t, newBackend(), l, func(o *web.Options) { o.Origins, o.Site, o.Public = []string{shop}, accounts, true })

@@ -21,6 +21,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/internal/lang"
+	"parley/internal/require"
 )
 
 // again answers a message again, as the runtime does: what was said since is gone.
@@ -130,9 +131,7 @@ const rich = "# تقرير\n\nمرحبا **بالعالم**، see [a link](https
 // The page passes axe-core in every state, with a rich conversation in both directions.
 func playAccessible(t *testing.T, g *gateway, p *tab) {
 	source, err := os.ReadFile(filepath.Join(packages(t), "node_modules", "axe-core", "axe.min.js"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p.before(string(source))
 	p.open(g.url)
 	p.accessible("empty")

@@ -8,6 +8,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"parley/core/answer"
+	"parley/internal/require"
 )
 
 // fill enters a value into the field with a label.
@@ -20,9 +21,7 @@ window.fill = (label, value) => { const node = field(label); node.value = value;
 func playForm(t *testing.T, g *gateway, p *tab) {
 	p.offline.Store(true) // a refusal is an error to the console
 	source, err := os.ReadFile(filepath.Join(packages(t), "node_modules", "axe-core", "axe.min.js"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p.before(string(source))
 	p.before(fill)
 	p.open(g.url)

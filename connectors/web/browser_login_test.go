@@ -9,6 +9,7 @@ import (
 	"parley/connectors/web"
 	"parley/connectors/web/login"
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 // The owner logs in with a code, chats as the owner on the gateway's page, as a visitor on a page of the same site that shows
@@ -19,9 +20,7 @@ func playLogIn(t *testing.T, p *tab) {
 	shop := site(t, l, `data-target="#here"`)
 	g := start(t, newBackend(), l, func(o *web.Options) { o.Origins, o.Memo = []string{shop}, memo })
 	code, err := login.Sessions{Store: memo}.NewCode(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	enter := func(code string) {
 		p.eval(`document.querySelector('#code').value = '` + code + `', document.querySelector('form button').click()`)
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"parley/connectors/web"
+	"parley/internal/require"
 )
 
 // talk is a conversation in several languages and directions.
@@ -60,9 +61,7 @@ func TestPictures(t *testing.T) {
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, "chat-"+name+".png"), picture.Data, 0o644)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if len(picture.Data) > 60<<10 {
 			t.Errorf("%s has %d bytes, want at most 60 KB", name, len(picture.Data))
 		}
@@ -158,18 +157,14 @@ func TestFigures(t *testing.T) {
 			1000*(after["ScriptDuration"]-before["ScriptDuration"])/frames, 1000*(after["LayoutDuration"]-before["LayoutDuration"])/frames, frames)
 	}
 	t.Log(out.String())
-	if err := os.WriteFile(name, []byte(out.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(name, []byte(out.String()), 0o644))
 }
 
 // metrics are the browser's own of a page.
 func metrics(t *testing.T, p *tab) map[string]float64 {
 	t.Helper()
 	now, err := chromedp.Call(p.ctx, performance.GetMetrics, cdp.Empty{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	all := map[string]float64{}
 	for _, m := range now.Metrics {
 		all[m.Name] = m.Value

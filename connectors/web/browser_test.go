@@ -20,6 +20,7 @@ import (
 
 	"parley/connectors/web"
 	"parley/core/answer"
+	"parley/internal/require"
 )
 
 // patience is after how long a test gives up.
@@ -45,9 +46,7 @@ func browser(t *testing.T) context.Context {
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
-	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate("about:blank")))
 	return ctx
 }
 

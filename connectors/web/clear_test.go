@@ -12,6 +12,7 @@ import (
 	"parley/connectors/connectortest"
 	"parley/core/chat"
 	"parley/core/storage/storagetest"
+	"parley/internal/require"
 )
 
 // A deleted conversation can be restored for ten seconds and does not exist meanwhile. Then its messages are erased, also by the next
@@ -72,9 +73,7 @@ func TestDeletionCanBeUndone(t *testing.T) {
 		t.Fatal(notes, err)
 	}
 	notes[0].At = notes[0].At.Add(-undoTime)
-	if err := s.web.opts.Store.SaveNote(t.Context(), notes[0]); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.web.opts.Store.SaveNote(t.Context(), notes[0]))
 	for range 2 {
 		if _, err := (eraser{door{s.web}}).erase(t.Context(), notes[0]); err != nil { // as several processes do
 			t.Error(err)
@@ -96,9 +95,7 @@ func TestEraserWaitsForTheUndo(t *testing.T) {
 		}
 		deletes := func(room chat.RoomID) {
 			note := chat.RoomNote{Room: room, Kind: chat.ReaderNote, Key: deletedReader, About: deletedReader, Text: "deleted", At: time.Now()}
-			if err := pad.SaveNote(t.Context(), note); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, pad.SaveNote(t.Context(), note))
 		}
 		deletes("web/before")
 		ctx, stop := context.WithCancel(t.Context())

@@ -20,6 +20,7 @@ import (
 	"parley/connectors/connectortest"
 	"parley/connectors/web/login"
 	"parley/core/chat"
+	"parley/internal/require"
 	"parley/internal/signature"
 )
 
@@ -161,9 +162,7 @@ func TestContactHook(t *testing.T) {
 		t.Fatalf("the endpoint got %q", d.bodies)
 	}
 	r, got := d.got[2], map[string]string{}
-	if err := json.Unmarshal([]byte(d.bodies[2]), &got); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(d.bodies[2]), &got))
 	at, err := time.Parse(time.RFC3339, got["time"])
 	if err != nil || time.Since(at) > time.Hour || len(got) != 6 || got["address"] != "ada@example.org" || got["text"] != "Call me." || got["locale"] != "de" || got["page"] != "https://shop.example/lamps" || got["key"] != r.Header.Get("Idempotency-Key") {
 		t.Errorf("the endpoint got %v: %v", got, err)
@@ -205,9 +204,7 @@ func TestContactHookIsBounded(t *testing.T) {
 		}
 		add := func(n int) {
 			for i := range n {
-				if err := (contactAPI{w}).store(t.Context(), Contact{Key: strconv.Itoa(i), Text: "secret", Time: time.Now()}, true); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, (contactAPI{w}).store(t.Context(), Contact{Key: strconv.Itoa(i), Text: "secret", Time: time.Now()}, true))
 			}
 		}
 		add(2 * maxOutbox)

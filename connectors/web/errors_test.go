@@ -13,6 +13,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/llm"
+	"parley/internal/require"
 )
 
 // Every error of the API is JSON with a sentence, as docs/web-api.md says.
@@ -48,18 +49,14 @@ func TestErrorsAreJSON(t *testing.T) {
 			"no such part":         {"GET", filePath, "range", "", 416, ""},
 		} {
 			r, err := http.NewRequest(c.method, "http://127.0.0.1:8080"+c.path, strings.NewReader(c.body))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if c.kind == "range" {
 				r.Header.Set("Range", "bytes=1000-")
 			} else if c.kind != "" {
 				r.Header.Set("Content-Type", c.kind)
 			}
 			resp, err := client.Do(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			body, err := io.ReadAll(resp.Body)
 			resp.Body.Close()
 			if resp.StatusCode != c.want || resp.Header.Get("Allow") != c.allow || err != nil {
@@ -87,9 +84,7 @@ func TestRefusedBodyIsAnswered(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			conn, err := net.Dial("tcp", host)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer conn.Close()
 			how, body := fmt.Sprint("Content-Length: ", len(c.body)), c.body
 			if body == "" {
@@ -100,9 +95,7 @@ func TestRefusedBodyIsAnswered(t *testing.T) {
 				t.Fatal(err)
 			}
 			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			said, err := io.ReadAll(resp.Body)
 			if resp.StatusCode != c.want || !strings.Contains(string(said), `"error":`) || err != nil {
 				t.Errorf("%d %s, %v", resp.StatusCode, said, err)
@@ -114,9 +107,7 @@ func TestRefusedBodyIsAnswered(t *testing.T) {
 // docs/web-api.md names every kind of failure that an answer can have.
 func TestFailureKindsAreDocumented(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/web-api.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, kind := range []llm.FailureKind{llm.InsufficientCredits, llm.NoProvider, llm.NoModel, llm.WrongAddress, llm.WrongCertificate, llm.LocalInference, llm.RateLimited,
 		llm.GenerationTimeout, llm.ProviderIssue, llm.PromptTooLong, llm.ConversationTooLong, llm.SetAside} {
 		if !strings.Contains(string(doc), "`"+string(kind)+"`") {

@@ -14,6 +14,7 @@ import (
 	"parley/connectors/web/identity"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 // A stream ends when its reader's token does, with a code that says so: at its end for an account, within five seconds for a
@@ -34,29 +35,21 @@ func TestStreamsEndWithTheirTokens(t *testing.T) {
 				token, id := account(t, "ada", nil), ""
 				if c.code == codeRevoked {
 					key, made, err := w.keys.Keys.Create(t.Context(), identity.Key{Name: "k", Scopes: []string{"write"}, Ends: time.Now().Add(time.Hour)})
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					token, id = key, made.ID
 					time.AfterFunc(time.Second, func() { _ = w.keys.Keys.Revoke(t.Context(), made.ID) })
 				}
 				r, err := http.NewRequest(http.MethodPost, "http://127.0.0.1:8080/api/conversations/c/messages/stream", strings.NewReader(`{"text":"hi"}`))
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				r.Header.Set("Content-Type", "application/json")
 				r.Header.Set("Authorization", "Bearer "+token)
 				r.Header.Set("Origin", "http://127.0.0.1:8080")
 				if c.code == codeRevoked { // a key claims nothing
-					if err := (door{w}).note(t.Context(), "web/c", chat.EntityID("web/key/"+id), readerOpened, time.Time{}); err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, (door{w}).note(t.Context(), "web/c", chat.EntityID("web/key/"+id), readerOpened, time.Time{}))
 				}
 				begins := time.Now()
 				resp, err := n.client.Do(r)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				defer resp.Body.Close()
 				n.answer.Apply(answer.Change{Kind: answer.Text, Text: "It is"})
 				synctest.Wait()
@@ -107,16 +100,12 @@ func TestAnswersOfClientsEndWithTheirTokens(t *testing.T) {
 			token := account(t, "ada", nil)
 			if c.key {
 				key, made, err := w.keys.Keys.Create(t.Context(), identity.Key{Name: "k", Scopes: []string{"write"}, Ends: time.Now().Add(24 * time.Hour)})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				token = key
 				time.AfterFunc(time.Second, func() { _ = w.keys.Keys.Revoke(t.Context(), made.ID) })
 			}
 			r, err := http.NewRequest(http.MethodPost, "http://127.0.0.1:8080"+c.path, strings.NewReader(c.form))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			r.Header.Set("Content-Type", "application/json")
 			r.Header.Set("Authorization", "Bearer "+token)
 			late := time.AfterFunc(2*time.Hour, func() {
@@ -125,9 +114,7 @@ func TestAnswersOfClientsEndWithTheirTokens(t *testing.T) {
 			})
 			defer late.Stop()
 			resp, err := n.client.Do(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer resp.Body.Close()
 			body, err := io.ReadAll(resp.Body)
 			if err != nil || resp.StatusCode != c.status || !strings.Contains(string(body), c.want) || strings.Contains(string(body), "late") {
@@ -142,9 +129,7 @@ func TestOtherRequestsDelayNoRevocation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ring := &identity.Ring{Keys: identity.Keys{Store: &connectortest.Memory{}}}
 		key, made, err := ring.Keys.Create(t.Context(), identity.Key{Name: "k", Ends: time.Now().Add(time.Hour)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		find := func(ctx context.Context) bool { _, err := ring.Find(ctx, key); return err == nil }
 		find(t.Context())
 		time.Sleep(identity.KeyFresh - time.Millisecond)
@@ -152,9 +137,7 @@ func TestOtherRequestsDelayNoRevocation(t *testing.T) {
 		defer done()
 		time.Sleep(time.Millisecond)
 		find(t.Context()) // reads the list
-		if err := ring.Keys.Revoke(t.Context(), made.ID); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, ring.Keys.Revoke(t.Context(), made.ID))
 		begins := time.Now()
 		<-ctx.Done()
 		if took := time.Since(begins); took > 5*time.Second || context.Cause(ctx) != errRevoked {
@@ -171,9 +154,7 @@ func TestNewKeyWorksSoon(t *testing.T) {
 			t.Fatalf("an unknown key: %v", err)
 		}
 		key, _, err := ring.Keys.Create(t.Context(), identity.Key{Name: "k", Ends: time.Now().Add(time.Hour)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err := ring.Find(t.Context(), key); !errors.Is(err, identity.ErrUnknown) {
 			t.Errorf("the list is read for each unknown key: %v", err)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"parley/connectors/web"
+	"parley/internal/require"
 )
 
 // firefox is a tab of Firefox, driven by WebDriver BiDi, which it speaks itself.
@@ -39,9 +40,7 @@ func newFirefox(t *testing.T) *firefox {
 	if err == nil {
 		err = command.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	address := ""
 	lines := bufio.NewScanner(said)
 	for address == "" && lines.Scan() {

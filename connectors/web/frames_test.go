@@ -13,6 +13,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/llm"
+	"parley/internal/require"
 )
 
 // page is a reader who does with frames what they say.
@@ -27,9 +28,7 @@ func (p *page) read(t *testing.T, fs []frame) {
 	t.Helper()
 	for _, f := range fs {
 		b, err := json.Marshal(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		p.bytes += len(b)
 		switch f.Type {
 		case "token":
@@ -241,9 +240,7 @@ func wantFrames(t *testing.T, want string, got []frame) {
 	var lines []string
 	for _, f := range got {
 		b, err := json.Marshal(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		lines = append(lines, string(b))
 	}
 	if diff := cmp.Diff(want, strings.Join(lines, "\n")); diff != "" {
@@ -254,9 +251,7 @@ func wantFrames(t *testing.T, want string, got []frame) {
 // WB-04: however real Markdown is cut into pieces, and wherever a reader comes in, what it has read is exact: 10,000 times.
 func TestChunkings(t *testing.T) {
 	file, err := os.ReadFile("testdata/markdown.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	whole := string(file)
 	for seed := range uint64(10_000) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -312,9 +307,7 @@ func TestReasoningFrames(t *testing.T) {
 		changes, view := a.Read(0)
 		frames := slices.Concat(slices.Clone(enc.encode("run", changes, view)), enc.restart(answer.View{}))
 		got, err := json.Marshal(frames)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		reasoning, again := `{"type":"reasoning","text":"I count to 3."},`, `,{"type":"reasoning","fullText":""}`
 		if !wants {
 			reasoning, again = "", ""

@@ -15,6 +15,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/internal/require"
 )
 
 func TestImagesRefused(t *testing.T) {
@@ -38,9 +39,7 @@ func TestImagesRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := &Web{kept: &kept{uploads: &share{all: maxUploads, each: maxUploads}}}
 			body, err := json.Marshal(map[string]any{"text": "a", "images": c.pictures})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			rec := httptest.NewRecorder()
 			r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(body))
 			r.Header.Set("Content-Type", "application/json")
@@ -64,9 +63,7 @@ func TestFiles(t *testing.T) {
 			"/api/conversations/unknown/messages/web%2Fc%231/files/0": http.StatusNotFound,
 		} {
 			resp, err := client.Get("http://127.0.0.1:8080" + path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			body, err := io.ReadAll(resp.Body)
 			resp.Body.Close()
 			if resp.StatusCode != want || err != nil {
@@ -85,14 +82,10 @@ func TestFilesAreSaved(t *testing.T) {
 	store := func(o *Options) { o.Store = oneFile{rooms{}, song} }
 	serve(t, store, accept, func(client *http.Client, _ *answer.Answer) {
 		r, err := http.NewRequest(http.MethodGet, "http://127.0.0.1:8080/api/conversations/c/messages/web%2Fc%231/files/0", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r.Header.Set("Range", "bytes=2-4")
 		resp, err := client.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		body, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if err != nil || resp.StatusCode != http.StatusPartialContent || string(body) != "234" {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 const streamPath = "/api/conversations/c/messages/stream"
@@ -27,13 +28,9 @@ type sender struct {
 func startSending(t *testing.T, n network, path, from string, length int) *sender {
 	t.Helper()
 	c, err := n.dial("tcp", "127.0.0.1:8080")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, err = fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: 127.0.0.1:8080\r\nX-Forwarded-For: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", path, from, length)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s := &sender{t, c, make(chan *http.Response, 1)}
 	go func() {
 		resp, err := http.ReadResponse(bufio.NewReader(c), nil)

@@ -13,6 +13,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/text"
+	"parley/internal/require"
 )
 
 // answered returns the site with a conversation of ada, its path, and the path of the answer in it.
@@ -42,9 +43,7 @@ func (s *site) erase() {
 			_, err = eraser{door{s.web}}.erase(s.Context(), n)
 		}
 	}
-	if err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, err)
 }
 
 // only returns the first element of a list in a reply.
@@ -72,9 +71,7 @@ func TestTitlesAndSearch(t *testing.T) {
 		if got := title(""); got != "How deep is the sea?" {
 			t.Errorf("after %s, it is called %v", event, got)
 		}
-		if err := s.web.opts.Store.SaveNote(t.Context(), chat.RoomNote{Room: roomOf(strings.TrimPrefix(path, "/api/conversations/")), Kind: chat.TitleNote}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.web.opts.Store.SaveNote(t.Context(), chat.RoomNote{Room: roomOf(strings.TrimPrefix(path, "/api/conversations/")), Kind: chat.TitleNote}))
 	}
 	if status, reply := s.ask("PATCH", path, ada, `{"title":"Oceans\n"}`); status != http.StatusOK {
 		t.Errorf("renaming: %d %v", status, reply)

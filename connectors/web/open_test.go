@@ -19,6 +19,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/internal/require"
 )
 
 const (
@@ -105,9 +106,7 @@ func open(w *Web) int64 {
 func TestSlowReadersGetAll(t *testing.T) {
 	serveOn(t, func(o *Options) { o.Store = large{asked: &atomic.Int64{}} }, accept, func(_ *Web, n network) {
 		resp, err := n.client.Get("http://127.0.0.1:8080" + filePath)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer resp.Body.Close()
 		got := 0
 		for buf := make([]byte, 64<<10); err == nil; {
@@ -197,14 +196,10 @@ func TestPartsOfFiles(t *testing.T) {
 		} {
 			asked.Store(0)
 			r, err := http.NewRequest(http.MethodGet, "http://127.0.0.1:8080"+filePath, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			r.Header.Set("Range", c.part)
 			resp, err := client.Do(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			n, err := io.Copy(io.Discard, resp.Body)
 			resp.Body.Close()
 			if resp.StatusCode != c.status || c.length >= 0 && n != c.length || err != nil || asked.Load() > c.most {
@@ -217,9 +212,7 @@ func TestPartsOfFiles(t *testing.T) {
 // A file that is replaced while it is read ends the reply early, rather than to mix two files.
 func TestFileChangesWhileItIsRead(t *testing.T) {
 	s, err := openStored(t.Context(), oneFile{file: llm.File{Type: "a/b", Data: make([]byte, 100)}}, "run", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s.store = oneFile{file: llm.File{Type: "a/b", Data: make([]byte, 99)}}
 	if got, err := io.ReadAll(s); len(got) != 0 || err == nil {
 		t.Errorf("%d bytes, %v", len(got), err)
@@ -231,9 +224,7 @@ func TestTooManyReads(t *testing.T) {
 	serve(t, func(o *Options) { o.Limits.MessagesPerMinute = 1 }, accept, func(client *http.Client, _ *answer.Answer) {
 		for i := range readsPerMessage + 1 {
 			resp, err := client.Get("http://127.0.0.1:8080" + historyPath)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			resp.Body.Close()
 			if limited := resp.StatusCode == http.StatusTooManyRequests; limited != (i == readsPerMessage) || limited && resp.Header.Get("Retry-After") != "3" {
 				t.Fatalf("read %d: %d, %v", i+1, resp.StatusCode, resp.Header)

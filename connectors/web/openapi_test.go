@@ -22,6 +22,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 // description is the served openapi.json.
@@ -87,13 +88,9 @@ func TestGuideMatchesDescription(t *testing.T) {
 	s := newSite(t, nil)
 	d := described(t, s.api)
 	guide, err := os.ReadFile("../../docs/web-api.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	others, err := os.ReadFile("../../docs/clients.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	text := strings.ReplaceAll(string(guide), "…/", "/api/conversations/{id}/")
 	inGuide := map[string]bool{}
 	alternatives := map[string]reflect.Type{ // replies that can be JSON, by the summaries of their routes
@@ -125,9 +122,7 @@ func TestGuideMatchesDescription(t *testing.T) {
 			}
 			if alternative := alternatives[op.Summary]; alternative != nil {
 				is, err := jsonschema.ForType(alternative, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				members(is, known)
 			}
 		}
@@ -159,9 +154,7 @@ func TestGuideMatchesDescription(t *testing.T) {
 func TestExamplesAreValid(t *testing.T) {
 	d := described(t, newSite(t, nil).api)
 	guide, err := os.ReadFile("../../docs/web-api.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	seen := 0
 	for _, line := range regexp.MustCompile(`(?m)^    (\{.*\})$`).FindAllStringSubmatch(string(guide), -1) {
 		var body map[string]any
@@ -179,9 +172,7 @@ func TestExamplesAreValid(t *testing.T) {
 		}
 		seen++
 		resolved, err := d.Components.Schemas[name].Resolve(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if err := resolved.Validate(body); err != nil {
 			t.Errorf("%s is no %s: %v", line[1], name, err)
 		}

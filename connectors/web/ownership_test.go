@@ -22,6 +22,7 @@ import (
 	"parley/connectors/connectortest"
 	"parley/connectors/web/identity"
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 const siteSecret = "0123456789abcdef0123456789abcdef"
@@ -37,13 +38,9 @@ type site struct {
 func newSite(t *testing.T, edit func(*Options)) *site {
 	t.Helper()
 	accounts, err := identity.NewSite(identity.SiteConfig{Secret: siteSecret, Audience: "https://shop.example"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	stored, err := sqlite.Open(t.Context(), sqlitetest.Path(t), sqlitetest.Audited(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = stored.Close() })
 	o := Options{
 		Memo: &connectortest.Memory{}, Zone: time.UTC, Listener: public{}, Agent: chat.Agent{ID: "agent", Name: "A"},
@@ -131,9 +128,7 @@ func account(t *testing.T, subject string, edit func(jwt.MapClaims)) string {
 		edit(claims)
 	}
 	text, err := jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString([]byte(siteSecret))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return text
 }
 
@@ -157,9 +152,7 @@ func TestConversationsBelongToVisitors(t *testing.T) {
 	s := newSite(t, nil)
 	ada, bob := s.visitor(), account(t, "bob", nil)
 	key, _, err := s.web.keys.Keys.Create(t.Context(), identity.Key{Name: "k", Scopes: []string{"read", "write"}, Ends: time.Now().Add(time.Hour)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	theirs := s.opens(ada)
 	for _, route := range conversationRoutes {
 		for who, token := range map[string]string{"another visitor": s.visitor(), "an account": bob, "a key": key, "only the id": ""} {
@@ -196,9 +189,7 @@ func TestClaims(t *testing.T) {
 		t.Errorf("the id alone opens nothing: %d", status)
 	}
 	key, _, err := s.web.keys.Keys.Create(t.Context(), identity.Key{Name: "k", Scopes: []string{"read"}, Ends: time.Now().Add(time.Hour)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	status, reply := s.ask("GET", old+"/messages", key, "")
 	s.want("a key claims nothing", http.StatusNotFound, "NOT_FOUND", status, reply)
 	for _, who := range []string{ada, bob, ""} { // a claim revokes nothing
@@ -282,9 +273,7 @@ func TestAccountTokens(t *testing.T) {
 		return func(c jwt.MapClaims) { c[name] = value }
 	}
 	unsigned, err := jwt.NewWithClaims(jwt.SigningMethodNone, jwt.MapClaims{"sub": "ada"}).SignedString(jwt.UnsafeAllowNoneSignatureType)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name, c := range map[string]struct{ token, code string }{
 		"right":                   {account(t, "ada", nil), ""},
 		"a clock a little behind": {account(t, "ada", other("exp", time.Now().Add(-30*time.Second).Unix())), ""},
@@ -369,9 +358,7 @@ func TestConversationsAreOfferedToAnAccount(t *testing.T) {
 	if s.want("answered again is no last question here", http.StatusConflict, "CONFLICT", status, reply); len(s.said) == before || s.said[before].(chat.Edited).Author != chat.EntityID("web/"+room) {
 		t.Errorf("the visitor's question is answered again as %+v", s.said[before:])
 	}
-	if err := (door{s.web}).note(t.Context(), roomOf(room), "web/user/bob", readerGranted, time.Time{}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, (door{s.web}).note(t.Context(), roomOf(room), "web/user/bob", readerGranted, time.Time{}))
 	status, reply = s.ask("POST", two+"/messages/web%2F"+room+"%2F1/again/stream", bob, `{}`)
 	s.want("another reader", http.StatusForbidden, "FORBIDDEN", status, reply)
 	status, reply = s.ask("POST", "/api/account/conversations", visitor, offer+"}")
@@ -431,9 +418,7 @@ func TestKeys(t *testing.T) {
 	s := newSite(t, nil)
 	keys := s.web.keys.Keys
 	key, made, err := keys.Create(t.Context(), identity.Key{Name: "reader", Scopes: []string{"read"}, Ends: time.Now().Add(time.Hour)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if kept, _ := s.web.opts.Memo.Kept(t.Context(), identity.KeysName); strings.Contains(kept, key) {
 		t.Error("the key itself is stored")
 	}
@@ -442,9 +427,7 @@ func TestKeys(t *testing.T) {
 	}
 	status, reply := s.ask("POST", "/api/conversations", key, "{}")
 	s.want("writing", http.StatusForbidden, "SCOPE_MISSING", status, reply)
-	if err := keys.Revoke(t.Context(), made.ID); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, keys.Revoke(t.Context(), made.ID))
 	s.web.keys = &identity.Ring{Keys: keys} // as after [identity.KeyFresh]
 	status, reply = s.ask("GET", "/api/conversations", key, "")
 	s.want("revoked", http.StatusUnauthorized, "UNAUTHORIZED", status, reply)

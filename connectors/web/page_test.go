@@ -21,6 +21,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/internal/lang"
+	"parley/internal/require"
 	reading "parley/media"
 )
 
@@ -146,9 +147,7 @@ func TestWidgetHoldsNoMarkupInjection(t *testing.T) {
 		}
 	}
 	index, err := fs.ReadFile(widget, "widget/index.html")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if found := regexp.MustCompile(`<style|\sstyle=|\son\w+=|<script>`).Find(index); found != nil {
 		t.Errorf("index.html holds %s, which the policy forbids", found)
 	}
@@ -207,9 +206,7 @@ func TestTextsOfThePageComeWithTheirParts(t *testing.T) {
 		for query, into := range map[string]any{tag: &first, tag + "&more": &more} {
 			rw := httptest.NewRecorder()
 			h.ServeHTTP(rw, httptest.NewRequest(http.MethodGet, "/words.json?"+query, nil))
-			if err := json.Unmarshal(rw.Body.Bytes(), into); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, json.Unmarshal(rw.Body.Bytes(), into))
 		}
 		phrases := lang.In(tag).Phrases("page.")
 		for english, said := range phrases {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 // SE-20: whichever way the id of a conversation reaches the log, it stands there as a hash, the same one each time.
@@ -111,9 +112,7 @@ func TestAddressKeyChangesWithTheDay(t *testing.T) {
 		name := func(k *addressKey) chat.EntityID {
 			t.Helper()
 			id, err := k.name(t.Context(), "203.0.113.9/32")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return id
 		}
 		k := &addressKey{memo: m, zone: zone}

@@ -17,6 +17,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/storage/storagetest"
+	"parley/internal/require"
 )
 
 const filesPath = "/api/conversations/c/files"
@@ -25,14 +26,10 @@ const filesPath = "/api/conversations/c/files"
 func put(t *testing.T, c *http.Client, key, name, kind string, body io.Reader) (status int, file map[string]any, why string) {
 	t.Helper()
 	r, err := http.NewRequest(http.MethodPost, fmt.Sprintf("http://127.0.0.1:8080%s?clientFileId=%s&name=%s", filesPath, key, name), body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r.Header.Set("Content-Type", kind)
 	resp, err := c.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer resp.Body.Close()
 	var said struct {
 		File  map[string]any
@@ -47,9 +44,7 @@ func put(t *testing.T, c *http.Client, key, name, kind string, body io.Reader) (
 func get(t *testing.T, c *http.Client, path string) (*http.Response, string) {
 	t.Helper()
 	resp, err := c.Get("http://127.0.0.1:8080" + path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
@@ -171,9 +166,7 @@ func TestWaitingFilesAreBounded(t *testing.T) {
 			}
 		}
 		r, err := http.NewRequest(http.MethodDelete, "http://127.0.0.1:8080"+filesPath+"/k0", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if resp, err := client.Do(r); err != nil || resp.StatusCode != http.StatusOK || resp.Body.Close() != nil {
 			t.Fatal(resp, err)
 		}
@@ -210,9 +203,7 @@ func (s noSpace) AddPiece(_ context.Context, _, _ string, _ int, _ []byte, rule 
 func startFile(t *testing.T, n network, length int) *sender {
 	t.Helper()
 	c, err := n.dial("tcp", "127.0.0.1:8080")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err = fmt.Fprintf(c, "POST %s?clientFileId=k HTTP/1.1\r\nHost: 127.0.0.1:8080\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n", filesPath, length); err != nil {
 		t.Fatal(err)
 	}
@@ -240,9 +231,7 @@ func TestSlowAndCutUploads(t *testing.T) {
 		}
 		_ = stuck.conn.Close()
 		cut := startFile(t, n, 1<<20)
-		if err := cut.send(strings.Repeat("b", 600<<10)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, cut.send(strings.Repeat("b", 600<<10)))
 		time.Sleep(time.Second)
 		_ = cut.conn.Close()
 		time.Sleep(time.Second)
@@ -251,9 +240,7 @@ func TestSlowAndCutUploads(t *testing.T) {
 		}
 		slow := startFile(t, n, 3<<20)
 		for range 48 { // longer than a message can take
-			if err := slow.send(strings.Repeat("c", 64<<10)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, slow.send(strings.Repeat("c", 64<<10)))
 			time.Sleep(5 * time.Second)
 		}
 		if status := slow.ends(time.Minute); status != http.StatusCreated {
@@ -272,16 +259,12 @@ func TestUploadTwice(t *testing.T) {
 	kept := storagetest.NewUploads()
 	serveOn(t, func(o *Options) { o.Store = rooms{Uploads: kept} }, ignored, func(_ *Web, n network) {
 		first := startFile(t, n, 1<<20)
-		if err := first.send(strings.Repeat("a", 600<<10)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, first.send(strings.Repeat("a", 600<<10)))
 		time.Sleep(time.Second)
 		if status, _, why := put(t, n.client, "k", "a", "text/plain", strings.NewReader("b")); status != http.StatusCreated {
 			t.Errorf("the second: %d %s", status, why)
 		}
-		if err := first.send(strings.Repeat("a", 1<<20-600<<10)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, first.send(strings.Repeat("a", 1<<20-600<<10)))
 		if status := first.ends(time.Minute); status != http.StatusConflict {
 			t.Errorf("the first: %d", status)
 		}

@@ -14,6 +14,7 @@ import (
 	"parley/connectors/web/login"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 // asker is a program or a browser that talks to a gateway.
@@ -35,18 +36,14 @@ func (a *asker) submit(in chat.Inbound) (chat.Accepted, error) {
 func (a *asker) do(method, path, body string, headers ...string) *http.Response {
 	a.Helper()
 	req, err := http.NewRequestWithContext(context.Background(), method, "http://127.0.0.1:8080"+path, strings.NewReader(body))
-	if err != nil {
-		a.Fatal(err)
-	}
+	require.NoError(a, err)
 	req.Header.Set("Content-Type", "application/json")
 	for _, h := range headers {
 		name, value, _ := strings.Cut(h, ": ")
 		req.Header.Set(name, value)
 	}
 	resp, err := a.client.Do(req)
-	if err != nil {
-		a.Fatal(err)
-	}
+	require.NoError(a, err)
 	_, _ = io.Copy(io.Discard, resp.Body)
 	_ = resp.Body.Close()
 	return resp
@@ -71,9 +68,7 @@ const (
 func loginCode(t *testing.T, s login.Sessions) (code, body string) {
 	t.Helper()
 	code, err := s.NewCode(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	written, _ := json.Marshal(map[string]string{"code": strings.ToLower(code)})
 	return code, string(written)
 }
@@ -161,9 +156,7 @@ func TestLoginsLast(t *testing.T) {
 		if err != nil || len(list) != 2 {
 			t.Fatalf("listed is %+v, %v", list, err)
 		}
-		if err := sessions.End(context.Background(), list[0].ID); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, sessions.End(context.Background(), list[0].ID))
 		a.is("revoked", 200, "web/c", ownPage, cookies[0])
 		a.is("the other", 200, Owner, ownPage, cookies[1])
 		time.Sleep(login.SessionTime + login.CodeTime)

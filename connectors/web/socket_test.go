@@ -18,6 +18,7 @@ import (
 	"parley/connectors/web/identity"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 // socketClient is a client of a socket.
@@ -54,16 +55,12 @@ func connect(t *testing.T, n network, token string, protocols ...string) (*socke
 
 func (w *socketClient) say(format string, values ...any) {
 	w.Helper()
-	if err := w.WriteMessage(websocket.TextMessage, fmt.Appendf(nil, format, values...)); err != nil {
-		w.Fatal(err)
-	}
+	require.NoError(w, w.WriteMessage(websocket.TextMessage, fmt.Appendf(nil, format, values...)))
 }
 
 func (w *socketClient) hear() (m socketMessage) {
 	w.Helper()
-	if err := w.ReadJSON(&m); err != nil {
-		w.Fatal(err)
-	}
+	require.NoError(w, w.ReadJSON(&m))
 	return m
 }
 
@@ -218,14 +215,10 @@ func TestTicket(t *testing.T) {
 		ticket := func(token string) string {
 			t.Helper()
 			r, err := http.NewRequest(http.MethodPost, "http://127.0.0.1:8080/api/ticket", http.NoBody)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			r.Header.Set("Authorization", "Bearer "+token)
 			resp, err := n.client.Do(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer resp.Body.Close()
 			var body struct {
 				Ticket struct {

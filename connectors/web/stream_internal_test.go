@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/core/answer"
+	"parley/internal/require"
 )
 
 // timed notes when it is written to.
@@ -46,9 +47,7 @@ func TestPaceOfFrames(t *testing.T) {
 					}
 					a.End(answer.Outcome{Status: answer.Completed})
 				}()
-				if err := new(Web).copy(t.Context(), newSSE(out, nil), &encoder{}, "run", a); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, new(Web).copy(t.Context(), newSSE(out, nil), &encoder{}, "run", a))
 				var want []time.Duration
 				for _, at := range c.want {
 					want = append(want, at*time.Millisecond)

@@ -12,6 +12,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 // A conversation that can't be looked up is no empty one: every address of it says so, and it is logged.
@@ -33,14 +34,10 @@ func TestConversationCannotBeRead(t *testing.T) {
 			time.Sleep(failuresApart)
 			log.Reset()
 			r, err := http.NewRequest(c.method, "http://127.0.0.1:8080"+c.path, strings.NewReader(c.body))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			r.Header.Set("Content-Type", "application/json")
 			resp, err := client.Do(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			body, err := io.ReadAll(resp.Body)
 			resp.Body.Close()
 			if err != nil || resp.StatusCode != http.StatusServiceUnavailable || !strings.Contains(string(body), "Please try again.") {

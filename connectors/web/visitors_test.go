@@ -14,6 +14,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/internal/require"
 )
 
 // public is a listener at an address that other machines reach.
@@ -94,14 +95,10 @@ func everything(t *testing.T, client *http.Client, a *answer.Answer) string {
 	}
 	_, said := post(t, client, room+"/messages/stream", `{"text":"Where is it?","clientMessageId":"known","streamProtocol":"legacy"}`)
 	resp, err := client.Get("http://127.0.0.1:8080" + room + "/messages")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer resp.Body.Close()
 	stored, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return all + said + string(stored)
 }
 

@@ -29,6 +29,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/internal/admin"
+	"parley/internal/require"
 )
 
 // evil is in every field of the store that others choose.
@@ -146,9 +147,7 @@ type page struct {
 func newPage(t *testing.T, edit func(*admin.Options)) *page {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), sqlitetest.Path(t), sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p := &page{T: t, memo: &connectortest.Memory{}, store: store, gateway: &gateway{
 		roles: map[chat.EntityID]admin.Role{"fake/olga": admin.Owner, "fake/sam": admin.Staff}, file: filepath.Join(t.TempDir(), "prompt.md"),
 	}}
@@ -176,9 +175,7 @@ func newPage(t *testing.T, edit func(*admin.Options)) *page {
 
 func (p *page) must(err error) {
 	p.Helper()
-	if err != nil {
-		p.Fatal(err)
-	}
+	require.NoError(p, err)
 }
 
 // fill stores a failed answer with all that one can have, and requests.
@@ -578,9 +575,7 @@ func TestLogins(t *testing.T) {
 // cookieOf returns the token of a browser.
 func cookieOf(t *testing.T, c *http.Client, at string) string {
 	u, err := url.Parse(at + "/admin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, one := range c.Jar.Cookies(u) {
 		if one.Name == "parley_admin" {
 			return one.Value

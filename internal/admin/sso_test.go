@@ -11,14 +11,13 @@ import (
 
 	"parley/connectors/web/login"
 	"parley/internal/admin"
+	"parley/internal/require"
 )
 
 // Members of the groups log in with OpenID Connect; others, other states and other browsers don't.
 func TestSSO(t *testing.T) {
 	m, err := mockoidc.Run()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = m.Shutdown() }()
 	p := newPage(t, func(o *admin.Options) {
 		c := m.Config()

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"parley/internal/require"
 )
 
 // A platform is one folder, one line in the catalog, and `go test ./config -update`, and so is a provider of models. This adds one of each
@@ -17,9 +19,7 @@ import (
 func TestNewPlatformAndProvider(t *testing.T) {
 	tree := t.TempDir() // what tests read and write at run time; the code of all other folders is that of the repository
 	for _, folder := range []string{"config", "connectors", "models"} {
-		if err := os.CopyFS(filepath.Join(tree, folder), os.DirFS(filepath.Join(top, folder))); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.CopyFS(filepath.Join(tree, folder), os.DirFS(filepath.Join(top, folder))))
 	}
 	write(t, filepath.Join(tree, "config.yaml"), source(t, "config.yaml"))
 	write(t, filepath.Join(tree, "catalog.go"), withProvider(t, withPlatform(t, source(t, "catalog.go"))))
@@ -76,9 +76,7 @@ func withPlatform(t *testing.T, catalog string) string {
 // copyExample copies the example's folder to a new one, under the new name.
 func copyExample(t *testing.T, to string) {
 	t.Helper()
-	if err := os.Mkdir(to, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(to, 0o700))
 	files, err := filepath.Glob(filepath.Join(top, "connectors/example/*.go"))
 	if err != nil || len(files) < 4 {
 		t.Fatalf("the example has %d files: %v", len(files), err)
@@ -97,25 +95,17 @@ func renamed(text string) string {
 func overlay(t *testing.T, tree string) string {
 	t.Helper()
 	root, err := filepath.Abs(top)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	files, err := filepath.Glob(filepath.Join(tree, "connectors/trialplatform/*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	replaced := map[string]string{}
 	for _, file := range append(files, filepath.Join(tree, "catalog.go")) {
 		name, err := filepath.Rel(tree, file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		replaced[filepath.Join(root, name)] = file
 	}
 	data, err := json.Marshal(map[string]any{"Replace": replaced})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	name := filepath.Join(t.TempDir(), "overlay.json")
 	write(t, name, string(data))
 	return name
@@ -131,9 +121,7 @@ func dataFiles(t *testing.T, tree string) map[string]string {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return files
 }
 
@@ -149,15 +137,11 @@ func run(t *testing.T, dir, name string, args ...string) {
 func read(t *testing.T, file string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return data
 }
 
 func write(t *testing.T, file, text string) {
 	t.Helper()
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 }

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"parley/internal/golden"
+	"parley/internal/require"
 )
 
 // top is the repository.
@@ -41,9 +42,7 @@ func parsed(t *testing.T) map[string]*ast.File {
 			}
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	return all
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/core/llm"
+	"parley/internal/require"
 	"parley/internal/trace"
 	"parley/models"
 	"parley/models/wire"
@@ -229,9 +230,7 @@ func TestRequest(t *testing.T) {
 		{Role: llm.RoleUser, Context: true, Text: "It is noon."},
 		{Role: llm.RoleUser, Text: "Three", Images: []llm.File{{Type: "image/png", Data: []byte("png")}}},
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if got["threadId"] == "" || got["runId"] == "" || got["threadId"] == got["runId"] {
 		t.Errorf("%v, %v", got["threadId"], got["runId"])
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"parley/core/llm"
+	"parley/internal/require"
 	"parley/models"
 )
 
@@ -39,9 +40,7 @@ func TestChain(t *testing.T) {
 	ask := func(messages ...llm.Message) {
 		t.Helper()
 		for c, err := range m.Generate(t.Context(), llm.Request{Messages: messages, Session: &llm.Session{State: state}}) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if c.State != nil {
 				state = c.State
 			}

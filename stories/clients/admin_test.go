@@ -25,6 +25,7 @@ import (
 	"parley/core/llm"
 	"parley/gatewaytest"
 	"parley/internal/local"
+	"parley/internal/require"
 )
 
 // operators is a gateway with a configuration in files, and a browser on its operator's page.
@@ -63,9 +64,7 @@ hooks:
 		t.Fatal(err)
 	}
 	g, err := parley.New(o.cfg, parley.Env{Models: llm.Models{Large: o}, Load: load, Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p := gatewaytest.Start(t.Context(), g.Run)
 	t.Cleanup(func() {
 		if err := p.Stop(); err != nil {
@@ -79,9 +78,7 @@ hooks:
 
 func (o *operators) write(path, text string) {
 	o.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		o.Fatal(err)
-	}
+	require.NoError(o, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // chromium starts a browser with the viewport of a phone.
@@ -96,9 +93,7 @@ func chromium(t *testing.T) context.Context {
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
-	if err := chromedp.Do(ctx, chromedp.EmulateViewport(390, 844)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, chromedp.Do(ctx, chromedp.EmulateViewport(390, 844)))
 	return ctx
 }
 
@@ -141,14 +136,10 @@ func (o *operators) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm
 func (o *operators) request(path, body string) *http.Response {
 	o.Helper()
 	r, err := http.NewRequestWithContext(o.Context(), http.MethodPost, o.base+path, strings.NewReader(body))
-	if err != nil {
-		o.Fatal(err)
-	}
+	require.NoError(o, err)
 	r.Header.Set("Content-Type", "application/json")
 	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		o.Fatal(err)
-	}
+	require.NoError(o, err)
 	return resp
 }
 
@@ -158,9 +149,7 @@ func (o *operators) conversation() (id string) {
 	var opened struct{ Conversation struct{ ID string } }
 	resp := o.request("/api/conversations", "{}")
 	defer resp.Body.Close()
-	if err := json.NewDecoder(resp.Body).Decode(&opened); err != nil {
-		o.Fatal(err)
-	}
+	require.NoError(o, json.NewDecoder(resp.Body).Decode(&opened))
 	return opened.Conversation.ID
 }
 
@@ -182,9 +171,7 @@ func (o *operators) do(steps ...chromedp.Action[chromedp.Void]) {
 	o.Helper()
 	ctx, cancel := context.WithTimeout(o.ctx, time.Minute)
 	defer cancel()
-	if err := chromedp.Do(ctx, steps...); err != nil {
-		o.Fatal(err)
-	}
+	require.NoError(o, chromedp.Do(ctx, steps...))
 }
 
 func (o *operators) eval(script string) string {
@@ -222,9 +209,7 @@ func (o *operators) open(path string) { o.Helper(); o.do(chromedp.Navigate(o.bas
 func (o *operators) logIn() {
 	o.Helper()
 	code, err := local.WebCode(o.Context(), o.cfg)
-	if err != nil {
-		o.Fatal(err)
-	}
+	require.NoError(o, err)
 	o.open("/admin")
 	o.eval(fmt.Sprintf(`(document.querySelector('#code').value = %q, document.querySelector('form button').click())`, code))
 	o.wait(`document.querySelector('#live')`)
@@ -320,9 +305,7 @@ func TestOperatorsPagesAreAccessible(t *testing.T) {
 		t.Fatalf("install axe-core: %v; run tools/install.sh", err)
 	}
 	axe, err := os.ReadFile(filepath.Join(dir, "node_modules", "axe-core", "axe.min.js"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	o := newOperators(t)
 	if _, err := chromedp.Call(o.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: string(axe)}); err != nil {
 		t.Fatal(err)

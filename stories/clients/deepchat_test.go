@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"parley/config"
+	"parley/internal/require"
 )
 
 // deepChat is a page with the component, in a real browser.
@@ -30,9 +31,7 @@ func onDeepChat(t *testing.T, connect string, play func(*deepChat)) {
 		t.Fatalf("%v: run tools/install.sh", err)
 	}
 	dir, err := packages()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	page := ""
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/deepChat.bundle.js" {
@@ -52,9 +51,7 @@ func onDeepChat(t *testing.T, connect string, play func(*deepChat)) {
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
 	d := &deepChat{s, ctx}
-	if err := chromedp.Do(ctx, chromedp.Navigate(site.URL)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(site.URL)))
 	d.until("the component is ready", `!!document.querySelector('deep-chat')?.shadowRoot?.querySelector('#text-input')`)
 	play(d)
 }

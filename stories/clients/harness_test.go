@@ -24,6 +24,7 @@ import (
 	"parley/core/llm"
 	"parley/gatewaytest"
 	"parley/internal/local"
+	"parley/internal/require"
 )
 
 // folder is the variable with the folder that the clients are installed in.
@@ -94,9 +95,7 @@ func newStage(t *testing.T, edit func(*config.Config)) *stage {
 	t.Helper()
 	s := newControl(t)
 	g, err := s.gateway(filepath.Join(t.TempDir(), "parley.db"), "127.0.0.1:0", slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})), edit)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p := gatewaytest.Start(t.Context(), g.Run)
 	t.Cleanup(func() {
 		if err := p.Stop(); err != nil {
@@ -178,9 +177,7 @@ func (s *stage) node(script string, args ...string) {
 func (s *stage) checkTable(out string) {
 	s.Helper()
 	guide, err := os.ReadFile(filepath.Join("..", "..", "docs", "clients.md"))
-	if err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, err)
 	can := map[string]map[string]bool{}
 	for _, found := range regexp.MustCompile(`(?m)^CELL (\S+) (\S+)$`).FindAllStringSubmatch(out, -1) {
 		if can[found[1]] == nil {

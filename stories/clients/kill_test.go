@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"parley/config"
+	"parley/internal/require"
 )
 
 // The environment of a process of this test binary that is a gateway.
@@ -41,13 +42,9 @@ func newProcess(t *testing.T) *stage {
 	t.Helper()
 	s := newControl(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	listen, store := l.Addr().String(), filepath.Join(t.TempDir(), "parley.db")
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Close())
 	s.base = "http://" + listen
 	var child *exec.Cmd
 	end := func() {

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
+
+	"parley/internal/require"
 )
 
 var (
@@ -27,9 +29,7 @@ var (
 func blocks(t *testing.T, page string) map[string][]string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(top, page))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	found, heading, inside := map[string][]string{}, "", false
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimRight(line, "\n")
@@ -152,9 +152,7 @@ func TestScriptRefuses(t *testing.T) {
 	} {
 		from, home := t.TempDir(), t.TempDir()
 		for file, text := range files {
-			if err := os.WriteFile(filepath.Join(from, file), []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(filepath.Join(from, file), []byte(text), 0o644))
 		}
 		server := httptest.NewServer(http.FileServer(http.Dir(from)))
 		defer server.Close()
@@ -175,9 +173,7 @@ func TestScriptRefuses(t *testing.T) {
 func checkFormula(t *testing.T) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dist, "parley.rb"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	sums := sumsOf(t)
 	urls := regexp.MustCompile(`url "https://github\.com/[^/]+/[^/]+/releases/download/[^/]+/([^"]+)"\s+sha256 "(\w+)"`).FindAllSubmatch(text, -1)
 	for _, m := range urls {
@@ -185,9 +181,7 @@ func checkFormula(t *testing.T) {
 			t.Errorf("the formula has the checksum %s for %s; want %s", m[2], m[1], sums[string(m[1])])
 		}
 		out, err := exec.Command("tar", "-tzf", filepath.Join(dist, string(m[1]))).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, f := range regexp.MustCompile(`install "([^"]+)"`).FindAllSubmatch(text, -1) {
 			if !strings.Contains(string(out), "parley/"+string(f[1])+"\n") {
 				t.Errorf("the formula installs %s, which %s lacks", f[1], m[1])
@@ -203,9 +197,7 @@ func checkFormula(t *testing.T) {
 func sumsOf(t *testing.T) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dist, "checksums.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	sums := map[string]string{}
 	for _, m := range regexp.MustCompile(`(?m)^(\w{64})  (\S+)$`).FindAllSubmatch(text, -1) {
 		sums[string(m[2])] = string(m[1])
@@ -240,19 +232,13 @@ func TestRepositoryIsNamedOnce(t *testing.T) {
 // The files of a release that the page lists are those that the configuration makes.
 func TestListedFiles(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(top, "docs/install.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	text, err := os.ReadFile(filepath.Join(top, ".goreleaser.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var c struct {
 		Builds []struct{ Goos, Goarch []string }
 	}
-	if err := yaml.Unmarshal(text, &c); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, yaml.Unmarshal(text, &c))
 	for _, system := range c.Builds[0].Goos {
 		for _, arch := range c.Builds[0].Goarch {
 			name := "parley_" + system + "_" + arch + map[string]string{"windows": ".zip"}[system]

@@ -22,6 +22,7 @@ import (
 	"parley/core/answer"
 	"parley/core/llm"
 	wire "parley/internal/agui"
+	"parley/internal/require"
 	"parley/internal/uistream"
 )
 
@@ -114,14 +115,10 @@ func TestGoldens(t *testing.T) {
 		got := bytes.Join([][]byte{p.out, asks.out, fails.out}, []byte("== next\n"))
 		file := filepath.Join("testdata", name+".sse")
 		if *update {
-			if err := os.WriteFile(file, got, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(file, got, 0o600))
 		}
 		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if diff := cmp.Diff(string(want), string(got)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
@@ -251,9 +248,7 @@ func readChat(t *testing.T, events []json.RawMessage) (text string) {
 		var c struct {
 			Choices []struct{ Delta struct{ Content string } }
 		}
-		if err := json.Unmarshal(e, &c); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(e, &c))
 		for _, one := range c.Choices {
 			text += one.Delta.Content
 		}
@@ -282,9 +277,7 @@ func readAISDK(t *testing.T, events []json.RawMessage) (text string) {
 	open, calls := "", map[string]uistream.Type{}
 	for n, e := range events {
 		var c uistream.Chunk
-		if err := json.Unmarshal(e, &c); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(e, &c))
 		bad := false
 		switch c.Type {
 		case uistream.TextStart, uistream.ReasoningStart:
@@ -321,9 +314,7 @@ func readAGUI(t *testing.T, events []json.RawMessage) (text string) {
 	open, calls := "", map[string]wire.Type{}
 	for n, e := range events {
 		var c wire.Event
-		if err := json.Unmarshal(e, &c); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(e, &c))
 		bad := bytes.Contains(e, []byte(`":null`)) && c.Type != wire.StateDelta
 		switch c.Type {
 		case wire.RunStarted:
@@ -363,9 +354,7 @@ func readAGUI(t *testing.T, events []json.RawMessage) (text string) {
 func readDeepChat(t *testing.T, events []json.RawMessage) (text string) {
 	for _, e := range events {
 		var r deepchat.Response
-		if err := json.Unmarshal(e, &r); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(e, &r))
 		if r.Overwrite {
 			text = ""
 		}

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"parley/internal/require"
 )
 
 // sign returns a token of the account ada, with the id of a key.
@@ -26,23 +28,17 @@ func sign(t *testing.T, method jwt.SigningMethod, key any, id string, critical .
 		token.Header["crit"] = critical
 	}
 	text, err := token.SignedString(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return text
 }
 
 // A public key verifies what its private key has signed, and no token that uses the public key as a secret.
 func TestPublicKeys(t *testing.T) {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	written := base64.StdEncoding.EncodeToString(public)
 	site, err := NewSite(SiteConfig{PublicKey: written, Audience: "shop"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if is, err := site.Verify(t.Context(), sign(t, jwt.SigningMethodEdDSA, private, "")); err != nil || is.Subject != "ada" {
 		t.Errorf("%+v, %v", is, err)
 	}
@@ -62,9 +58,7 @@ func TestPublicKeys(t *testing.T) {
 func rsaKey(t *testing.T) *rsa.PrivateKey {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return key
 }
 
@@ -74,9 +68,7 @@ func TestKeySets(t *testing.T) {
 	keys := map[string]*ecdsa.PrivateKey{}
 	for _, id := range []string{"a", "b"} {
 		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		keys[id] = key
 	}
 	shown, reads, away := []string{"a"}, 0, false
@@ -97,9 +89,7 @@ func TestKeySets(t *testing.T) {
 	}))
 	defer server.Close()
 	site, err := NewSite(SiteConfig{JWKS: server.URL, Audience: "shop"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	verify := func(what, id string, want error, readsNow int) {
 		t.Helper()
 		if _, err := site.Verify(t.Context(), sign(t, jwt.SigningMethodES256, keys[id], id)); !errors.Is(err, want) || reads != readsNow {
