@@ -16,6 +16,7 @@ import (
 	"parley/connectors"
 	"parley/connectors/connectortest"
 	"parley/core/chat"
+	"parley/internal/subtest"
 )
 
 // division is processes that share shards.
@@ -134,26 +135,22 @@ func TestShardsAreDividedEvenly(t *testing.T) {
 		4:  {{4}, {2, 2}, {2, 1, 1}, {1, 1, 1, 1}},
 		16: {{16}, {8, 8}, {6, 5, 5}, {4, 4, 4, 4}},
 	} {
-		t.Run(fmt.Sprint(n, " shards, one process after the other"), func(t *testing.T) {
-			inDivision(t, n, func(d *division) {
-				for i, counts := range want {
-					d.start(string(rune('a' + i)))
-					time.Sleep(time.Minute)
-					d.want(counts...)
-					d.steady()
-				}
-			})
-		})
-		t.Run(fmt.Sprint(n, " shards, all processes at once"), func(t *testing.T) {
-			inDivision(t, n, func(d *division) {
-				for i := range 4 {
-					d.start(string(rune('a' + i)))
-				}
+		t.Run(fmt.Sprint(n, " shards, one process after the other"), subtest.With(inDivision, n, func(d *division) {
+			for i, counts := range want {
+				d.start(string(rune('a' + i)))
 				time.Sleep(time.Minute)
-				d.want(want[3]...)
+				d.want(counts...)
 				d.steady()
-			})
-		})
+			}
+		}))
+		t.Run(fmt.Sprint(n, " shards, all processes at once"), subtest.With(inDivision, n, func(d *division) {
+			for i := range 4 {
+				d.start(string(rune('a' + i)))
+			}
+			time.Sleep(time.Minute)
+			d.want(want[3]...)
+			d.steady()
+		}))
 	}
 }
 

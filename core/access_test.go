@@ -16,6 +16,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/schedule"
+	"parley/internal/subtest"
 )
 
 // I13, IN-14, and who is answered where. What is refused or ignored costs no call of the model.
@@ -38,23 +39,21 @@ func TestWhoIsAnswered(t *testing.T) {
 		"the agent itself":              {room, agent, nil, false, 0},
 		"nothing but spaces":            {room, "ada", func(m *chat.Message) { m.Text = " \n" }, false, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				n := w.start()
-				m := w.message(c.in, c.author, "Hello")
-				if c.edit != nil {
-					c.edit(&m)
-				}
-				acc := n.send(m)
-				time.Sleep(time.Minute)
-				if runs := acc.Run != ""; runs != c.runs || len(w.model.requests()) != c.calls {
-					w.Errorf("it has a run: %v; the model was asked %d times; want %v and %d", runs, len(w.model.requests()), c.runs, c.calls)
-				}
-				if acc.Run != "" {
-					w.waitAnswer(acc)
-				}
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			n := w.start()
+			m := w.message(c.in, c.author, "Hello")
+			if c.edit != nil {
+				c.edit(&m)
+			}
+			acc := n.send(m)
+			time.Sleep(time.Minute)
+			if runs := acc.Run != ""; runs != c.runs || len(w.model.requests()) != c.calls {
+				w.Errorf("it has a run: %v; the model was asked %d times; want %v and %d", runs, len(w.model.requests()), c.runs, c.calls)
+			}
+			if acc.Run != "" {
+				w.waitAnswer(acc)
+			}
+		}))
 	}
 }
 
@@ -66,33 +65,31 @@ func TestAccess(t *testing.T) {
 	for i, g := range groups {
 		for j, listen := range []string{"", "fake:here", "fake:there", "other:here"} {
 			d := direct[(i+j)%len(direct)]
-			t.Run(fmt.Sprintf("direct %q, group %q, listening to %q", d, g, listen), func(t *testing.T) {
-				withHarness(t, func(w *harness) {
-					w.cfg.Access.Direct, w.cfg.Access.Group = d, g
-					if listen != "" {
-						w.cfg.Access.Listen.Chats = map[string]bool{listen: true}
+			t.Run(fmt.Sprintf("direct %q, group %q, listening to %q", d, g, listen), subtest.Of(withHarness, func(w *harness) {
+				w.cfg.Access.Direct, w.cfg.Access.Group = d, g
+				if listen != "" {
+					w.cfg.Access.Listen.Chats = map[string]bool{listen: true}
+				}
+				w.model.respond = func(r llm.Request) []step { // it wants to answer everything
+					if r.System == "" {
+						return []step{write("RESPOND")}
 					}
-					w.model.respond = func(r llm.Request) []step { // it wants to answer everything
-						if r.System == "" {
-							return []step{write("RESPOND")}
+					return []step{write("You said: " + r.Messages[len(r.Messages)-1].Text)}
+				}
+				n := w.start()
+				for _, friend := range []bool{true, false} {
+					for _, addressed := range []bool{false, true} {
+						want := inPrivate(d, friend)
+						if got := n.reactionTo(room, friend, addressed); got != want {
+							w.Errorf("in private, a friend %v, addressed %v: %s; want %s", friend, addressed, got, want)
 						}
-						return []step{write("You said: " + r.Messages[len(r.Messages)-1].Text)}
-					}
-					n := w.start()
-					for _, friend := range []bool{true, false} {
-						for _, addressed := range []bool{false, true} {
-							want := inPrivate(d, friend)
-							if got := n.reactionTo(room, friend, addressed); got != want {
-								w.Errorf("in private, a friend %v, addressed %v: %s; want %s", friend, addressed, got, want)
-							}
-							want = inGroup(g, friend, addressed, listen == "" || listen == "fake:here")
-							if got := n.reactionTo(group, friend, addressed); got != want {
-								w.Errorf("in a group, a friend %v, addressed %v: %s; want %s", friend, addressed, got, want)
-							}
+						want = inGroup(g, friend, addressed, listen == "" || listen == "fake:here")
+						if got := n.reactionTo(group, friend, addressed); got != want {
+							w.Errorf("in a group, a friend %v, addressed %v: %s; want %s", friend, addressed, got, want)
 						}
 					}
-				})
-			})
+				}
+			}))
 		}
 	}
 }
@@ -256,40 +253,38 @@ func TestBlockOfAVisitor(t *testing.T) {
 // others, and take no rights from the others.
 func TestBlockOfOneAuthorAmongSeveral(t *testing.T) {
 	for _, authors := range [][]chat.EntityID{{"ada", "eve"}, {"eve", "ada"}, {"eve", "ada", "eve"}, {"eve"}} {
-		t.Run(fmt.Sprint(authors), func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.cfg.Memo, w.cfg.Turns.Group = &connectortest.Memory{}, schedule.Collect
-				w.cfg.Access.Owners, w.cfg.Access.Allowed.Accounts = map[chat.EntityID]bool{"ada": true}, map[chat.EntityID]bool{"eve": true, "bob": true}
-				var owner []bool
-				w.addActions(&fakeAction{name: "LOOK", do: func(_ context.Context, c *action.Call) (action.Result, error) {
-					owner = append(owner, c.Turn.Owner)
-					return action.Result{}, nil
-				}})
-				n := w.start()
-				w.model.queue([]step{pause(time.Minute), write("First.")}, []step{call(0, "a", "LOOK", "{}")}, []step{write("Second.")})
-				first := n.send(w.groupMention("bob", "Wait"))
-				var mixed chat.Accepted
-				for i, author := range authors {
-					time.Sleep(time.Second)
-					mixed = n.send(w.groupMention(author, fmt.Sprint(author, "'s ", i)))
-				}
-				if got := w.run(mixed).Inputs; len(got) != len(authors) {
-					t.Fatalf("the waiting run has the inputs %q", got)
-				}
-				w.Must(n.SetBlocked(w.Context(), "eve", "ada", true))
-				w.wantAnswer(first, answer.Completed, "First.")
-				if len(authors) == 1 {
-					w.waitAnswer(mixed)
-					w.wantModelCalls(1)
-					return
-				}
-				w.wantAnswer(mixed, answer.Completed, "Second.")
-				asked := fmt.Sprint(w.model.requests()[1].texts())
-				if strings.Contains(asked, "eve's") || !strings.Contains(asked, "ada's") || !slices.Equal(owner, []bool{true}) {
-					t.Errorf("the model was asked %q with the rights of the owner: %v", asked, owner)
-				}
-			})
-		})
+		t.Run(fmt.Sprint(authors), subtest.Of(withHarness, func(w *harness) {
+			w.cfg.Memo, w.cfg.Turns.Group = &connectortest.Memory{}, schedule.Collect
+			w.cfg.Access.Owners, w.cfg.Access.Allowed.Accounts = map[chat.EntityID]bool{"ada": true}, map[chat.EntityID]bool{"eve": true, "bob": true}
+			var owner []bool
+			w.addActions(&fakeAction{name: "LOOK", do: func(_ context.Context, c *action.Call) (action.Result, error) {
+				owner = append(owner, c.Turn.Owner)
+				return action.Result{}, nil
+			}})
+			n := w.start()
+			w.model.queue([]step{pause(time.Minute), write("First.")}, []step{call(0, "a", "LOOK", "{}")}, []step{write("Second.")})
+			first := n.send(w.groupMention("bob", "Wait"))
+			var mixed chat.Accepted
+			for i, author := range authors {
+				time.Sleep(time.Second)
+				mixed = n.send(w.groupMention(author, fmt.Sprint(author, "'s ", i)))
+			}
+			if got := w.run(mixed).Inputs; len(got) != len(authors) {
+				w.Fatalf("the waiting run has the inputs %q", got)
+			}
+			w.Must(n.SetBlocked(w.Context(), "eve", "ada", true))
+			w.wantAnswer(first, answer.Completed, "First.")
+			if len(authors) == 1 {
+				w.waitAnswer(mixed)
+				w.wantModelCalls(1)
+				return
+			}
+			w.wantAnswer(mixed, answer.Completed, "Second.")
+			asked := fmt.Sprint(w.model.requests()[1].texts())
+			if strings.Contains(asked, "eve's") || !strings.Contains(asked, "ada's") || !slices.Equal(owner, []bool{true}) {
+				w.Errorf("the model was asked %q with the rights of the owner: %v", asked, owner)
+			}
+		}))
 	}
 }
 

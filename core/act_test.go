@@ -17,6 +17,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/schedule"
+	"parley/internal/subtest"
 )
 
 // likes is a schema with something to get wrong.
@@ -57,14 +58,12 @@ func TestWrongActions(t *testing.T) {
 		"no name":            {[]*fakeAction{{name: "_"}}, `plugin test: action _: the name "_" is invalid`},
 		"no schema":          {[]*fakeAction{{name: "A", schema: `{"type":"object","properties":{"n":{"type":"number!"}}}`}}, `plugin test: action A: its parameters: the schema has the type "number!", which JSON does not have`},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.addActions(c.actions...)
-				if _, err := core.New(w.cfg); err == nil || err.Error() != c.want {
-					t.Errorf("%v", err)
-				}
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			w.addActions(c.actions...)
+			if _, err := core.New(w.cfg); err == nil || err.Error() != c.want {
+				w.Errorf("%v", err)
+			}
+		}))
 	}
 }
 
@@ -272,15 +271,13 @@ func TestDirect(t *testing.T) {
 		"not its matter": {claimer{fakeAction: &fakeAction{name: "ROLL"}}, "You said: roll", answer.Completed},
 		"a broken match": {claimer{fakeAction: &fakeAction{name: "ROLL"}, params: "panic"}, "You said: roll", answer.Completed},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.cfg.Plugins = []action.Plugin{{Name: "test", Actions: []action.Action{c.claimer}}}
-				w.wantAnswer(w.start().sendText("roll"), c.status, c.want)
-				if asked := len(w.model.requests()) > 0; asked != strings.HasPrefix(c.want, "You said") {
-					t.Errorf("the model was asked: %v", asked)
-				}
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			w.cfg.Plugins = []action.Plugin{{Name: "test", Actions: []action.Action{c.claimer}}}
+			w.wantAnswer(w.start().sendText("roll"), c.status, c.want)
+			if asked := len(w.model.requests()) > 0; asked != strings.HasPrefix(c.want, "You said") {
+				w.Errorf("the model was asked: %v", asked)
+			}
+		}))
 	}
 }
 

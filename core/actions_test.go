@@ -17,6 +17,7 @@ import (
 	"parley/core/answer"
 	"parley/core/llm"
 	"parley/internal/lang"
+	"parley/internal/subtest"
 )
 
 // fakeAction does what a test says, and counts.
@@ -213,27 +214,25 @@ func TestActionGoesWrong(t *testing.T) {
 		"too slow": {takes(time.Hour), script{call(0, "c", "DO", "{}")}, "Error: the action took too long", "It failed."},
 	} {
 		for _, effect := range []action.Effect{action.Reads, action.Writes} {
-			t.Run(name, func(t *testing.T) {
-				withHarness(t, func(w *harness) {
-					w.watchOnly()
-					w.addActions(&fakeAction{name: "DO", effect: effect, do: c.do})
-					w.model.queue(append(script{pause(time.Second)}, c.asks...), script{write("Well.")}) // once it is watched
-					n := w.start()
-					acc := n.sendText("do it")
-					cs, v, err := n.readAnswer(acc.Run)
-					w.Must(err)
-					if end := wantStages(w, cs)["c"]; end.Success || end.Error != c.people || end.Detail != (name == "a text for the model") {
-						w.Errorf("people see %+v", end)
-					}
-					turns := w.model.requests()[1].Messages
-					if got := turns[len(turns)-1].Text; got != c.told {
-						w.Errorf("the model was told %q; want %q", got, c.told)
-					}
-					if v.Outcome.Status != answer.Completed || v.Outcome.Rounds != 2 || v.Text() != "Well." {
-						w.Errorf(`it ended as %+v, %q; want %+v and "Well."`, v.Outcome, v.Text(), done)
-					}
-				})
-			})
+			t.Run(name, subtest.Of(withHarness, func(w *harness) {
+				w.watchOnly()
+				w.addActions(&fakeAction{name: "DO", effect: effect, do: c.do})
+				w.model.queue(append(script{pause(time.Second)}, c.asks...), script{write("Well.")}) // once it is watched
+				n := w.start()
+				acc := n.sendText("do it")
+				cs, v, err := n.readAnswer(acc.Run)
+				w.Must(err)
+				if end := wantStages(w, cs)["c"]; end.Success || end.Error != c.people || end.Detail != (name == "a text for the model") {
+					w.Errorf("people see %+v", end)
+				}
+				turns := w.model.requests()[1].Messages
+				if got := turns[len(turns)-1].Text; got != c.told {
+					w.Errorf("the model was told %q; want %q", got, c.told)
+				}
+				if v.Outcome.Status != answer.Completed || v.Outcome.Rounds != 2 || v.Text() != "Well." {
+					w.Errorf(`it ended as %+v, %q; want %+v and "Well."`, v.Outcome, v.Text(), done)
+				}
+			}))
 		}
 	}
 }
@@ -269,32 +268,30 @@ func TestCallsEndWithTheirRun(t *testing.T) {
 			[]step{call(0, "a", "WRITE", "{}"), call(1, "b", "WRITE", "{}")}, func(w *harness, _ *process) {}, answer.TimedOut,
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.watchOnly()
-				if c.want == answer.TimedOut {
-					w.cfg.Turns.Limit = 10 * time.Second
-				}
-				reads, writes := &fakeAction{name: "DO", do: takes(20 * time.Second)}, &fakeAction{name: "WRITE", effect: action.Writes, do: takes(20 * time.Second)}
-				w.addActions(reads, writes)
-				w.model.queue(c.script)
-				n := w.start()
-				acc := n.sendText("do it")
-				if c.ends != nil {
-					time.AfterFunc(5*time.Second, func() { c.ends(w, n) })
-				}
-				cs, v, err := n.readAnswer(acc.Run)
-				w.Must(err)
-				wantStages(w, cs)
-				if v.Outcome.Status != c.want {
-					w.Errorf("it ended as %+v", v.Outcome)
-				}
-				time.Sleep(time.Second)
-				if reads.times() > 1 || writes.times() > 1 {
-					w.Errorf("after the end of the turn, actions began: %d reading, %d writing; want at most 1 and at most 1", reads.times(), writes.times())
-				}
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			w.watchOnly()
+			if c.want == answer.TimedOut {
+				w.cfg.Turns.Limit = 10 * time.Second
+			}
+			reads, writes := &fakeAction{name: "DO", do: takes(20 * time.Second)}, &fakeAction{name: "WRITE", effect: action.Writes, do: takes(20 * time.Second)}
+			w.addActions(reads, writes)
+			w.model.queue(c.script)
+			n := w.start()
+			acc := n.sendText("do it")
+			if c.ends != nil {
+				time.AfterFunc(5*time.Second, func() { c.ends(w, n) })
+			}
+			cs, v, err := n.readAnswer(acc.Run)
+			w.Must(err)
+			wantStages(w, cs)
+			if v.Outcome.Status != c.want {
+				w.Errorf("it ended as %+v", v.Outcome)
+			}
+			time.Sleep(time.Second)
+			if reads.times() > 1 || writes.times() > 1 {
+				w.Errorf("after the end of the turn, actions began: %d reading, %d writing; want at most 1 and at most 1", reads.times(), writes.times())
+			}
+		}))
 	}
 }
 
@@ -362,26 +359,24 @@ func TestWritingActionIsFinished(t *testing.T) {
 // I14: who adopts a run in which an action has begun to write does not do it again, and says so.
 func TestWritingActionIsNotDoneAgain(t *testing.T) {
 	for name, after := range map[string]time.Duration{"cut off within": time.Second, "cut off behind": 30 * time.Second} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				a := &fakeAction{name: "WRITE", effect: action.Writes, do: takes(20 * time.Second)}
-				w.addActions(a)
-				w.model.queue([]step{write(fox), call(0, "a", "WRITE", "{}")}, []step{pause(time.Hour)})
-				n := w.start()
-				acc := n.sendText("A")
-				time.Sleep(after)
-				n.shutdown()
-				w.start()
-				want := fox + "\n\n_(Interrupted by a restart. The action in progress was not repeated.)_"
-				w.wantAnswer(acc, answer.Failed, want)
-				if a.times() != 1 {
-					w.Errorf("it was done %d times; want 1", a.times())
-				}
-				if got := w.chat.visible(); len(got) != 1 || got[0] != want {
-					w.Errorf("the chat shows %q", got)
-				}
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			a := &fakeAction{name: "WRITE", effect: action.Writes, do: takes(20 * time.Second)}
+			w.addActions(a)
+			w.model.queue([]step{write(fox), call(0, "a", "WRITE", "{}")}, []step{pause(time.Hour)})
+			n := w.start()
+			acc := n.sendText("A")
+			time.Sleep(after)
+			n.shutdown()
+			w.start()
+			want := fox + "\n\n_(Interrupted by a restart. The action in progress was not repeated.)_"
+			w.wantAnswer(acc, answer.Failed, want)
+			if a.times() != 1 {
+				w.Errorf("it was done %d times; want 1", a.times())
+			}
+			if got := w.chat.visible(); len(got) != 1 || got[0] != want {
+				w.Errorf("the chat shows %q", got)
+			}
+		}))
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"parley/core/event"
 	"parley/core/llm"
 	"parley/internal/lang"
+	"parley/internal/subtest"
 )
 
 // botRelay hands what one gateway says in a group to another, as platforms do.
@@ -102,22 +103,20 @@ func TestWhichBotsAreAnswered(t *testing.T) {
 		"in private":         {access.BotsMention, room, "robot", true, false},
 		"named, aloud":       {access.BotsMention, group, "robot", false, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.listenToGroup()
-				w.cfg.Access.Bots, w.cfg.Access.Allowed.Accounts["robot"] = c.bots, true
-				n := w.start()
-				m := w.message(c.in, c.author, "Agent, hello")
-				m.Bot, m.Addressed = true, c.meant
-				acc := n.send(m)
-				if (acc.Run != "") != c.answers {
-					w.Errorf("its run is %q", acc.Run)
-				}
-				if acc.Run != "" {
-					w.waitAnswer(acc)
-				}
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			w.listenToGroup()
+			w.cfg.Access.Bots, w.cfg.Access.Allowed.Accounts["robot"] = c.bots, true
+			n := w.start()
+			m := w.message(c.in, c.author, "Agent, hello")
+			m.Bot, m.Addressed = true, c.meant
+			acc := n.send(m)
+			if (acc.Run != "") != c.answers {
+				w.Errorf("its run is %q", acc.Run)
+			}
+			if acc.Run != "" {
+				w.waitAnswer(acc)
+			}
+		}))
 	}
 }
 
@@ -127,21 +126,19 @@ func TestNoFailuresForBots(t *testing.T) {
 	for name, script := range map[string][]step{
 		"at once": {fails(broken)}, "after words": {write(fox), fails(broken)},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.cfg.Access.Bots, w.cfg.Access.Allowed.Accounts["robot"] = access.BotsMention, true
-				n := w.start()
-				for author, told := range map[chat.EntityID]bool{"robot": false, "ada": true} {
-					w.model.queue(script)
-					m := w.message(group, author, "Hello")
-					m.Bot, m.Addressed = author == "robot", true
-					o, said := w.waitAnswer(n.send(m))
-					if o.Status != answer.Failed || strings.Contains(said, llm.NoProvider.Sentence(lang.Voice{})) != told {
-						w.Errorf("%s: it is %+v and said %q", author, o, said)
-					}
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			w.cfg.Access.Bots, w.cfg.Access.Allowed.Accounts["robot"] = access.BotsMention, true
+			n := w.start()
+			for author, told := range map[chat.EntityID]bool{"robot": false, "ada": true} {
+				w.model.queue(script)
+				m := w.message(group, author, "Hello")
+				m.Bot, m.Addressed = author == "robot", true
+				o, said := w.waitAnswer(n.send(m))
+				if o.Status != answer.Failed || strings.Contains(said, llm.NoProvider.Sentence(lang.Voice{})) != told {
+					w.Errorf("%s: it is %+v and said %q", author, o, said)
 				}
-				synctest.Wait()
-			})
-		})
+			}
+			synctest.Wait()
+		}))
 	}
 }

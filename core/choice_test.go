@@ -13,6 +13,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/schedule"
+	"parley/internal/subtest"
 )
 
 // chooser remembers what was chosen.
@@ -110,27 +111,25 @@ func TestChoiceFailsClosed(t *testing.T) {
 		"not invited any more": {func(w *harness, _ *process, _ chat.Question) { delete(w.cfg.Access.Allowed.Accounts, "ada") }, nil,
 			"I only talk to people my owner has approved.", false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withQuestion(t, func(w *harness, n *process, chooser *chooser, q chat.Question) {
-				if c.before != nil {
-					c.before(w, n, q)
-				}
-				if c.press == nil {
-					c.press = func(q chat.Question) press { return pressed(q, 0) }
-				}
-				acc := n.deliver(chat.Choice(c.press(q)))
-				time.Sleep(time.Minute)
-				if acc.Refused != c.told || acc.Run != "" || len(chooser.chosen) != 0 {
-					w.Errorf("%+v; chosen was %+v", acc, chooser.chosen)
-				}
-				if got := w.chat.visible(); got[len(got)-1] != "Let Eve in?" {
-					w.Errorf("the chat shows %q", got)
-				}
-				if q, err := w.Store.Question(w.Context(), q.ID); err == nil && (q.ResultRun != "") != c.closed {
-					w.Errorf("its buttons are taken away by %q", q.ResultRun)
-				}
-			})
-		})
+		t.Run(name, subtest.Of(withQuestion, func(w *harness, n *process, chooser *chooser, q chat.Question) {
+			if c.before != nil {
+				c.before(w, n, q)
+			}
+			if c.press == nil {
+				c.press = func(q chat.Question) press { return pressed(q, 0) }
+			}
+			acc := n.deliver(chat.Choice(c.press(q)))
+			time.Sleep(time.Minute)
+			if acc.Refused != c.told || acc.Run != "" || len(chooser.chosen) != 0 {
+				w.Errorf("%+v; chosen was %+v", acc, chooser.chosen)
+			}
+			if got := w.chat.visible(); got[len(got)-1] != "Let Eve in?" {
+				w.Errorf("the chat shows %q", got)
+			}
+			if q, err := w.Store.Question(w.Context(), q.ID); err == nil && (q.ResultRun != "") != c.closed {
+				w.Errorf("its buttons are taken away by %q", q.ResultRun)
+			}
+		}))
 	}
 }
 
@@ -172,39 +171,37 @@ func TestChoiceInOwnWords(t *testing.T) {
 	words := "oat *milk* " + strings.Repeat("and more ", 400)
 	for name, options := range map[string][]string{"besides options": {"Tea"}, "alone": nil} {
 		for _, typed := range []bool{false, true} {
-			t.Run(fmt.Sprint(name, ", typed: ", typed), func(t *testing.T) {
-				withQuestion(t, func(w *harness, n *process, c *chooser, closed chat.Question) {
-					if acc := n.deliver(chat.Choice{Question: closed.ID, Words: words, Room: room, Author: "ada"}); acc.Refused != "This question has closed." {
-						t.Errorf("own words for a question with options alone: %+v", acc)
+			t.Run(fmt.Sprint(name, ", typed: ", typed), subtest.Of(withQuestion, func(w *harness, n *process, c *chooser, closed chat.Question) {
+				if acc := n.deliver(chat.Choice{Question: closed.ID, Words: words, Room: room, Author: "ada"}); acc.Refused != "This question has closed." {
+					w.Errorf("own words for a question with options alone: %+v", acc)
+				}
+				q := w.question(n.sendNotice(chat.Notice{To: chat.Address{Room: room}, Text: "What now?", Ask: &chat.Question{
+					Options: options, Other: "Some\nthing", For: []chat.EntityID{"ada"}, Handler: "test",
+				}}))
+				w.WaitIdle()
+				if q.Other != "Some thing" {
+					w.Errorf("the label %q", q.Other)
+				}
+				in := chat.Inbound(w.message(room, "ada", words))
+				if !typed {
+					in = chat.Choice{Question: q.ID, Words: words, Room: room, Author: "ada"}
+				}
+				for range 2 {
+					if acc := n.deliver(in); acc.Refused != "" {
+						w.Errorf("refused: %+v", acc)
 					}
-					q := w.question(n.sendNotice(chat.Notice{To: chat.Address{Room: room}, Text: "What now?", Ask: &chat.Question{
-						Options: options, Other: "Some\nthing", For: []chat.EntityID{"ada"}, Handler: "test",
-					}}))
 					w.WaitIdle()
-					if q.Other != "Some thing" {
-						t.Errorf("the label %q", q.Other)
-					}
-					in := chat.Inbound(w.message(room, "ada", words))
-					if !typed {
-						in = chat.Choice{Question: q.ID, Words: words, Room: room, Author: "ada"}
-					}
-					for range 2 {
-						if acc := n.deliver(in); acc.Refused != "" {
-							t.Errorf("refused: %+v", acc)
-						}
-						w.WaitIdle()
-					}
-					if len(c.chosen) != 1 || c.chosen[0].Options[c.chosen[0].Choice] != strings.TrimSpace(words) && c.chosen[0].Options[c.chosen[0].Choice] != words {
-						t.Errorf("chosen was %+v", c.chosen)
-					}
-					if acc := n.deliver(chat.Choice{Question: q.ID, Words: "beer", Room: room, Author: "ada"}); acc.Refused != "This question has closed." {
-						t.Errorf("other words later: %+v", acc)
-					}
-					if all := strings.Join(w.chat.visible(), "\n"); !strings.Contains(all, "→ **oat ") || strings.Count(all, "and more") > 2*200/9 {
-						t.Errorf("the chat shows %q", all)
-					}
-				})
-			})
+				}
+				if len(c.chosen) != 1 || c.chosen[0].Options[c.chosen[0].Choice] != strings.TrimSpace(words) && c.chosen[0].Options[c.chosen[0].Choice] != words {
+					w.Errorf("chosen was %+v", c.chosen)
+				}
+				if acc := n.deliver(chat.Choice{Question: q.ID, Words: "beer", Room: room, Author: "ada"}); acc.Refused != "This question has closed." {
+					w.Errorf("other words later: %+v", acc)
+				}
+				if all := strings.Join(w.chat.visible(), "\n"); !strings.Contains(all, "→ **oat ") || strings.Count(all, "and more") > 2*200/9 {
+					w.Errorf("the chat shows %q", all)
+				}
+			}))
 		}
 	}
 }
@@ -235,60 +232,52 @@ func TestDetailsOfAQuestion(t *testing.T) {
 func TestTypedChoice(t *testing.T) {
 	for text, want := range map[string]int{"yes": 0, " YES ": 0, "2": 1, "2.": 1, "no, never": 1, "3": -1, "0": -1, "yes please": -1, "-1": -1,
 		"1" + strings.Repeat(".", 1000): -1} {
-		t.Run(text[:min(len(text), 20)], func(t *testing.T) {
-			withQuestion(t, func(w *harness, n *process, c *chooser, q chat.Question) {
-				m := w.message(room, "ada", text)
-				acc := n.send(m)
-				w.waitAnswer(acc)
-				if want < 0 && len(c.chosen) != 0 || want >= 0 && (len(c.chosen) != 1 || c.chosen[0].Choice != want) {
-					w.Errorf("chosen was %+v", c.chosen)
-				}
-				if again := n.send(m); again.Run != acc.Run || !again.Duplicate || len(c.chosen) > 1 {
-					w.Errorf("again: %+v", again)
-				}
-			})
-		})
+		t.Run(text[:min(len(text), 20)], subtest.Of(withQuestion, func(w *harness, n *process, c *chooser, q chat.Question) {
+			m := w.message(room, "ada", text)
+			acc := n.send(m)
+			w.waitAnswer(acc)
+			if want < 0 && len(c.chosen) != 0 || want >= 0 && (len(c.chosen) != 1 || c.chosen[0].Choice != want) {
+				w.Errorf("chosen was %+v", c.chosen)
+			}
+			if again := n.send(m); again.Run != acc.Run || !again.Duplicate || len(c.chosen) > 1 {
+				w.Errorf("again: %+v", again)
+			}
+		}))
 	}
-	t.Run("by a bot", func(t *testing.T) {
-		withQuestion(t, func(w *harness, n *process, c *chooser, _ chat.Question) {
-			m := w.message(room, "ada", "Yes")
-			m.Bot = true
+	t.Run("by a bot", subtest.Of(withQuestion, func(w *harness, n *process, c *chooser, _ chat.Question) {
+		m := w.message(room, "ada", "Yes")
+		m.Bot = true
+		if acc := n.send(m); acc.Run != "" {
+			w.waitAnswer(acc)
+		}
+		if len(c.chosen) != 0 {
+			w.Errorf("chosen was %+v; want none", c.chosen)
+		}
+	}))
+	for _, addressed := range []bool{false, true} {
+		t.Run(fmt.Sprint("in a group, addressed: ", addressed), subtest.Of(withQuestion, func(w *harness, n *process, c *chooser, _ chat.Question) {
+			first := w.message(group, "ada", "A")
+			first.Addressed = true
+			w.waitAnswer(n.send(first))
+			w.waitAnswer(n.sendNotice(chat.Notice{To: chat.Address{Room: group}, Text: "Tea?", Ask: &chat.Question{
+				Options: []string{"Yes", "No"}, For: []chat.EntityID{"ada"}, Handler: "test",
+			}}))
+			m := w.message(group, "ada", "Yes")
+			m.Addressed = addressed
 			if acc := n.send(m); acc.Run != "" {
 				w.waitAnswer(acc)
 			}
-			if len(c.chosen) != 0 {
-				w.Errorf("chosen was %+v; want none", c.chosen)
+			if (len(c.chosen) == 1) != addressed {
+				w.Errorf("chosen was %+v", c.chosen)
 			}
-		})
-	})
-	for _, addressed := range []bool{false, true} {
-		t.Run(fmt.Sprint("in a group, addressed: ", addressed), func(t *testing.T) {
-			withQuestion(t, func(w *harness, n *process, c *chooser, _ chat.Question) {
-				first := w.message(group, "ada", "A")
-				first.Addressed = true
-				w.waitAnswer(n.send(first))
-				w.waitAnswer(n.sendNotice(chat.Notice{To: chat.Address{Room: group}, Text: "Tea?", Ask: &chat.Question{
-					Options: []string{"Yes", "No"}, For: []chat.EntityID{"ada"}, Handler: "test",
-				}}))
-				m := w.message(group, "ada", "Yes")
-				m.Addressed = addressed
-				if acc := n.send(m); acc.Run != "" {
-					w.waitAnswer(acc)
-				}
-				if (len(c.chosen) == 1) != addressed {
-					w.Errorf("chosen was %+v", c.chosen)
-				}
-			})
-		})
+		}))
 	}
-	t.Run("of another", func(t *testing.T) {
-		withQuestion(t, func(w *harness, n *process, c *chooser, _ chat.Question) {
-			w.waitAnswer(n.send(w.message(room, "bob", "Yes")))
-			if len(c.chosen) != 0 {
-				w.Errorf("chosen was %+v; want none", c.chosen)
-			}
-		})
-	})
+	t.Run("of another", subtest.Of(withQuestion, func(w *harness, n *process, c *chooser, _ chat.Question) {
+		w.waitAnswer(n.send(w.message(room, "bob", "Yes")))
+		if len(c.chosen) != 0 {
+			w.Errorf("chosen was %+v; want none", c.chosen)
+		}
+	}))
 }
 
 // What is typed answers a question only while that is the newest message of its room. Its buttons work all the same.
@@ -303,49 +292,43 @@ func TestTypedChoiceFollowsItsQuestion(t *testing.T) {
 		"a stranger's message":        func(w *harness, n *process) { n.send(w.message(room, "eve", "B")) },
 	} {
 		for _, typed := range []string{"1", "yes"} {
-			t.Run(name+", "+typed, func(t *testing.T) {
-				withQuestion(t, func(w *harness, n *process, c *chooser, q chat.Question) {
-					between(w, n)
-					if w.waitAnswer(n.sendText(typed)); len(c.chosen) != 0 {
-						w.Errorf("chosen was %+v; want none", c.chosen)
-					}
-					if acc := n.deliver(chat.Choice(pressed(q, 1))); acc.Refused != "" {
-						w.Errorf("the button: %+v", acc)
-					} else if w.waitAnswer(acc); len(c.chosen) != 1 || c.chosen[0].Choice != 1 {
-						w.Errorf("chosen was %+v", c.chosen)
-					}
-				})
-			})
+			t.Run(name+", "+typed, subtest.Of(withQuestion, func(w *harness, n *process, c *chooser, q chat.Question) {
+				between(w, n)
+				if w.waitAnswer(n.sendText(typed)); len(c.chosen) != 0 {
+					w.Errorf("chosen was %+v; want none", c.chosen)
+				}
+				if acc := n.deliver(chat.Choice(pressed(q, 1))); acc.Refused != "" {
+					w.Errorf("the button: %+v", acc)
+				} else if w.waitAnswer(acc); len(c.chosen) != 1 || c.chosen[0].Choice != 1 {
+					w.Errorf("chosen was %+v", c.chosen)
+				}
+			}))
 		}
 	}
-	t.Run("the answer to an earlier message", func(t *testing.T) {
-		withHarness(t, func(w *harness) {
-			n := w.start()
-			w.waitAnswer(n.sendText("A"))
-			w.model.queue([]step{pause(time.Minute), write(fox)})
-			earlier := n.sendText("B")
-			time.Sleep(time.Second)
-			asked := n.sendText("/new")
-			w.waitAnswer(asked)
-			w.wantAnswer(earlier, answer.Completed, fox)
-			if acc := n.sendText("1"); w.question(asked).By != "" {
-				w.Errorf("%+v answers what was asked before", acc)
-			} else {
-				w.waitAnswer(acc)
-			}
-		})
-	})
+	t.Run("the answer to an earlier message", subtest.Of(withHarness, func(w *harness) {
+		n := w.start()
+		w.waitAnswer(n.sendText("A"))
+		w.model.queue([]step{pause(time.Minute), write(fox)})
+		earlier := n.sendText("B")
+		time.Sleep(time.Second)
+		asked := n.sendText("/new")
+		w.waitAnswer(asked)
+		w.wantAnswer(earlier, answer.Completed, fox)
+		if acc := n.sendText("1"); w.question(asked).By != "" {
+			w.Errorf("%+v answers what was asked before", acc)
+		} else {
+			w.waitAnswer(acc)
+		}
+	}))
 }
 
 // A chooser that fails or breaks is a sentence, and nothing else breaks.
 func TestChooserFails(t *testing.T) {
 	for name, broken := range map[string]chooser{"fails": {err: errDown}, "breaks": {panics: true}} {
-		t.Run(name, func(t *testing.T) {
-			withQuestion(t, func(w *harness, n *process, c *chooser, q chat.Question) {
-				c.err, c.panics = broken.err, broken.panics
-				w.wantAnswer(n.deliver(chat.Choice(pressed(q, 0))), answer.Completed, "Let Eve in?\n\n→ **Yes**\n\nThat didn't work. Please try again.")
-			})
-		})
+		t.Run(name, subtest.Of(withQuestion, func(w *harness, n *process, c *chooser, q chat.Question) {
+			c.err, c.panics = broken.err, broken.panics
+			w.wantAnswer(n.deliver(chat.Choice(pressed(q, 0))), answer.Completed, "Let Eve in?\n\n→ **Yes**\n\nThat didn't work. Please try again.")
+		}))
 	}
 }
 
@@ -368,35 +351,33 @@ func TestChoiceAsMessage(t *testing.T) {
 // An action asks a question at the end of its answer; what the asker writes is a message, and no question is left open.
 func TestActionAsks(t *testing.T) {
 	for _, ans := range []string{"press", "sencha", "2"} {
-		t.Run(ans, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.addActions(&fakeAction{name: "ASK", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
-					c.Update("Which?")
-					return action.Result{Last: true}, c.Ask(ctx, chat.Question{Options: []string{"Assam", "Sencha"}, Handler: action.AsMessage})
-				}})
-				w.model.queue([]step{call(0, "a", "ASK", "{}")})
-				n := w.start()
-				acc := n.sendText("tea")
-				w.wantAnswer(acc, answer.Completed, "Which?")
-				q := w.question(acc)
-				if !q.Open(time.Now()) || !slices.Equal(q.For, []chat.EntityID{"ada"}) {
-					w.Fatalf("asked is %+v", q)
-				}
-				if ans == "press" {
-					w.wantAnswer(n.deliver(chat.Choice(pressed(q, 1))), answer.Completed, "You said: Sencha")
-				} else {
-					w.wantAnswer(n.sendText(ans), answer.Completed, "You said: "+ans)
-				}
-				time.Sleep(time.Minute)
-				if acc := n.deliver(chat.Choice(pressed(q, 0))); acc.Refused != "This question has closed." {
-					w.Errorf("it is still open: %+v", acc)
-				}
-				if last := w.model.requests()[1].texts(); len(w.model.requests()) != 2 || last[1] != "Which?" {
-					w.Errorf("the model was asked %q", last)
-				}
-				w.chat.forgetSeen()
-			})
-		})
+		t.Run(ans, subtest.Of(withHarness, func(w *harness) {
+			w.addActions(&fakeAction{name: "ASK", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
+				c.Update("Which?")
+				return action.Result{Last: true}, c.Ask(ctx, chat.Question{Options: []string{"Assam", "Sencha"}, Handler: action.AsMessage})
+			}})
+			w.model.queue([]step{call(0, "a", "ASK", "{}")})
+			n := w.start()
+			acc := n.sendText("tea")
+			w.wantAnswer(acc, answer.Completed, "Which?")
+			q := w.question(acc)
+			if !q.Open(time.Now()) || !slices.Equal(q.For, []chat.EntityID{"ada"}) {
+				w.Fatalf("asked is %+v", q)
+			}
+			if ans == "press" {
+				w.wantAnswer(n.deliver(chat.Choice(pressed(q, 1))), answer.Completed, "You said: Sencha")
+			} else {
+				w.wantAnswer(n.sendText(ans), answer.Completed, "You said: "+ans)
+			}
+			time.Sleep(time.Minute)
+			if acc := n.deliver(chat.Choice(pressed(q, 0))); acc.Refused != "This question has closed." {
+				w.Errorf("it is still open: %+v", acc)
+			}
+			if last := w.model.requests()[1].texts(); len(w.model.requests()) != 2 || last[1] != "Which?" {
+				w.Errorf("the model was asked %q", last)
+			}
+			w.chat.forgetSeen()
+		}))
 	}
 }
 
@@ -407,38 +388,36 @@ func TestRoleChooses(t *testing.T) {
 		roles []string
 		want  string
 	}{"with the role": {[]string{"friend"}, "You said: Rita: Sencha"}, "without it": {nil, ""}} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.cfg.Access.Allowed.Roles = map[string]bool{"fake:friend": true}
-				var allowed []bool
-				w.addActions(&fakeAction{name: "ASK", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
-					allowed = append(allowed, c.Turn.Allowed)
-					c.Update("Which?")
-					return action.Result{Last: true}, c.Ask(ctx, chat.Question{Options: []string{"Assam", "Sencha"}, Handler: action.AsMessage})
-				}})
-				w.model.queue([]step{call(0, "a", "ASK", "{}")})
-				n := w.start()
-				m := w.message(group, "rita", "tea")
-				m.Addressed, m.Roles = true, []string{"friend"}
-				asked := n.send(m)
-				w.wantAnswer(asked, answer.Completed, "Which?")
-				p := pressed(w.question(asked), 1).by("rita")
-				p.Room, p.Roles = group, c.roles
-				acc := n.deliver(chat.Choice(p))
-				if c.want == "" {
-					if acc.Refused != "I only talk to people my owner has approved." {
-						w.Errorf("%+v", acc)
-					}
-					return
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			w.cfg.Access.Allowed.Roles = map[string]bool{"fake:friend": true}
+			var allowed []bool
+			w.addActions(&fakeAction{name: "ASK", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
+				allowed = append(allowed, c.Turn.Allowed)
+				c.Update("Which?")
+				return action.Result{Last: true}, c.Ask(ctx, chat.Question{Options: []string{"Assam", "Sencha"}, Handler: action.AsMessage})
+			}})
+			w.model.queue([]step{call(0, "a", "ASK", "{}")})
+			n := w.start()
+			m := w.message(group, "rita", "tea")
+			m.Addressed, m.Roles = true, []string{"friend"}
+			asked := n.send(m)
+			w.wantAnswer(asked, answer.Completed, "Which?")
+			p := pressed(w.question(asked), 1).by("rita")
+			p.Room, p.Roles = group, c.roles
+			acc := n.deliver(chat.Choice(p))
+			if c.want == "" {
+				if acc.Refused != "I only talk to people my owner has approved." {
+					w.Errorf("%+v", acc)
 				}
-				w.wantAnswer(acc, answer.Completed, c.want)
-				time.Sleep(time.Minute)
-				if !slices.Equal(allowed, []bool{true}) {
-					w.Errorf("known: %v", allowed)
-				}
-				w.chat.forgetSeen()
-			})
-		})
+				return
+			}
+			w.wantAnswer(acc, answer.Completed, c.want)
+			time.Sleep(time.Minute)
+			if !slices.Equal(allowed, []bool{true}) {
+				w.Errorf("known: %v", allowed)
+			}
+			w.chat.forgetSeen()
+		}))
 	}
 }
 
@@ -516,25 +495,23 @@ func TestNew(t *testing.T) {
 		"yes": {"forget it", "→ **Forget it**\n\nDone. I've forgotten this conversation.", []string{"B"}},
 		"no":  {"2", "→ **Keep it**\n\nOkay, nothing was forgotten.", []string{"A", "You said: A", "B"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				n := w.start()
-				w.waitAnswer(n.sendText("A"))
-				acc := n.sendText("/new")
-				w.wantAnswer(acc, answer.Completed, asked)
-				if acc := n.deliver(chat.Choice(pressed(w.question(acc), 0).by("bob"))); acc.Refused != "This choice is not yours to make." {
-					w.Errorf("bob: %+v", acc)
-				}
-				w.wantAnswer(n.sendText(c.answer), answer.Completed, asked+"\n\n"+c.ends)
-				w.accepted = nil
-				w.chat.forgetSeen()
-				w.wantAnswer(n.sendText("B"), answer.Completed, "You said: B")
-				if got := w.model.requests()[1].texts(); !slices.Equal(got, c.after) {
-					w.Errorf("the model was asked %q; want %q", got, c.after)
-				}
-				w.wantVisible("You said: A", asked+"\n\n"+c.ends, "You said: B")
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			n := w.start()
+			w.waitAnswer(n.sendText("A"))
+			acc := n.sendText("/new")
+			w.wantAnswer(acc, answer.Completed, asked)
+			if acc := n.deliver(chat.Choice(pressed(w.question(acc), 0).by("bob"))); acc.Refused != "This choice is not yours to make." {
+				w.Errorf("bob: %+v", acc)
+			}
+			w.wantAnswer(n.sendText(c.answer), answer.Completed, asked+"\n\n"+c.ends)
+			w.accepted = nil
+			w.chat.forgetSeen()
+			w.wantAnswer(n.sendText("B"), answer.Completed, "You said: B")
+			if got := w.model.requests()[1].texts(); !slices.Equal(got, c.after) {
+				w.Errorf("the model was asked %q; want %q", got, c.after)
+			}
+			w.wantVisible("You said: A", asked+"\n\n"+c.ends, "You said: B")
+		}))
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"parley/core/turn"
 	"parley/gatewaytest"
 	"parley/internal/golden"
+	"parley/internal/subtest"
 )
 
 // parrots is what the owner reads of the program.
@@ -123,43 +124,39 @@ func TestWhatIsACommand(t *testing.T) {
 		"a bot's, in a group":  {group, "bot", "/help", true, false},
 		"a bot's, in its room": {room, "bot", "/help", false, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				n := w.start()
-				m := w.message(c.in, c.author, c.text)
-				m.Addressed, m.Bot = c.addressed, c.author == "bot"
-				acc := n.send(m)
-				if acc.Run != "" {
-					w.waitAnswer(acc)
-				}
-				stored, err := w.Store.Memory(w.Context(), m.ID)
-				w.Must(err)
-				if got := stored.Kind == chat.KindCommand; got != c.want || c.want && len(w.model.requests()) != 0 {
-					w.Errorf("a command: %t; the model was asked %d times", got, len(w.model.requests()))
-				}
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			n := w.start()
+			m := w.message(c.in, c.author, c.text)
+			m.Addressed, m.Bot = c.addressed, c.author == "bot"
+			acc := n.send(m)
+			if acc.Run != "" {
+				w.waitAnswer(acc)
+			}
+			stored, err := w.Store.Memory(w.Context(), m.ID)
+			w.Must(err)
+			if got := stored.Kind == chat.KindCommand; got != c.want || c.want && len(w.model.requests()) != 0 {
+				w.Errorf("a command: %t; the model was asked %d times", got, len(w.model.requests()))
+			}
+		}))
 	}
 }
 
 // A command is answered at once, beside the answer under way, which it leaves alone.
 func TestCommandsWaitForNothing(t *testing.T) {
 	for _, policy := range []schedule.Policy{schedule.Supersede, schedule.Queue, schedule.Collect} {
-		t.Run(string(policy), func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.cfg.Turns.Direct = policy
-				n := w.start()
-				w.model.queue([]step{write(fox), pause(time.Minute), write(" The end.")})
-				a := n.sendText("A")
-				time.Sleep(time.Second)
-				asked := time.Now()
-				acc := n.sendText("/status")
-				if _, said := w.waitAnswer(acc); time.Since(asked) > time.Second || !strings.Contains(said, "Now: writing an answer\n") {
-					w.Errorf("after %v: %q", time.Since(asked), said)
-				}
-				w.wantAnswer(a, answer.Completed, fox+" The end.")
-			})
-		})
+		t.Run(string(policy), subtest.Of(withHarness, func(w *harness) {
+			w.cfg.Turns.Direct = policy
+			n := w.start()
+			w.model.queue([]step{write(fox), pause(time.Minute), write(" The end.")})
+			a := n.sendText("A")
+			time.Sleep(time.Second)
+			asked := time.Now()
+			acc := n.sendText("/status")
+			if _, said := w.waitAnswer(acc); time.Since(asked) > time.Second || !strings.Contains(said, "Now: writing an answer\n") {
+				w.Errorf("after %v: %q", time.Since(asked), said)
+			}
+			w.wantAnswer(a, answer.Completed, fox+" The end.")
+		}))
 	}
 }
 
@@ -210,29 +207,27 @@ func TestStopFromAnotherReplica(t *testing.T) {
 // While the store or the tracker is away, what runs here ends all the same; that there is more to stop is said.
 func TestStopInTrouble(t *testing.T) {
 	for _, broken := range []string{"open", "stop"} {
-		t.Run(broken, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				var down atomic.Bool
-				p := &gatewaytest.Faults{}
-				p.Refuse(func(name string) error {
-					if down.Load() && name == broken {
-						return errDown
-					}
-					return nil
-				})
-				w.wrap(p)
-				n := w.start()
-				w.model.queue([]step{write(fox), pause(time.Hour)})
-				acc := n.sendText("A")
-				time.Sleep(time.Second)
-				down.Store(true)
-				if _, err := n.ProcessMessage(w.Context(), w.message(room, "ada", "/stop")); err == nil {
-					w.Error("the stop succeeded although the store is down; want an error")
+		t.Run(broken, subtest.Of(withHarness, func(w *harness) {
+			var down atomic.Bool
+			p := &gatewaytest.Faults{}
+			p.Refuse(func(name string) error {
+				if down.Load() && name == broken {
+					return errDown
 				}
-				down.Store(false)
-				w.wantAnswer(acc, answer.Stopped, fox+"\n\n_(Stopped.)_")
+				return nil
 			})
-		})
+			w.wrap(p)
+			n := w.start()
+			w.model.queue([]step{write(fox), pause(time.Hour)})
+			acc := n.sendText("A")
+			time.Sleep(time.Second)
+			down.Store(true)
+			if _, err := n.ProcessMessage(w.Context(), w.message(room, "ada", "/stop")); err == nil {
+				w.Error("the stop succeeded although the store is down; want an error")
+			}
+			down.Store(false)
+			w.wantAnswer(acc, answer.Stopped, fox+"\n\n_(Stopped.)_")
+		}))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/subtest"
 )
 
 // repeats is an answer in the form that makes the call of a mail, and wellThen what follows it.
@@ -30,38 +31,36 @@ func (w *harness) withMail() (send *fakeAction) {
 // after the first has ended, has it go on in the same message.
 func TestQuoteWaitsWithoutItsRoom(t *testing.T) {
 	for name, c := range map[string]struct{ option, times int }{"run": {0, 1}, "don't": {1, 0}} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				send := w.withMail()
-				first := w.start()
-				w.model.queue([]step{write(repeats)}, []step{write("<response><text>Me?</text></response>")}, []step{write(wellThen)})
-				acc := first.send(w.groupMention("ada", "Read me the mail"))
-				q := w.waitParked(acc)
-				if !slices.Equal(q.Options, []string{"Run it", "Don't"}) || !slices.Equal(q.For, []chat.EntityID{"ada"}) || w.run(acc).Held {
-					t.Errorf("it asks %+v", q)
-				}
-				w.wantAnswer(first.send(w.groupMention("ada", "And you?")), answer.Completed, "Me?")
-				if shown := w.chat.visible(); len(shown) != 2 || !strings.Contains(shown[0], "This call came from content I was given to read:") {
-					t.Errorf("people see %q", shown)
-				}
-				second := w.start()
-				first.shutdown()
-				time.Sleep(20 * time.Minute) // longer than any turn
-				if got := second.deliver(chat.Choice{Question: q.ID, Room: q.Room, Author: "bob"}); got.Refused == "" || send.times() > 0 {
-					t.Error("another user's press confirmed the call; want it refused")
-				}
-				second.deliver(chat.Choice(pressed(q, c.option)))
-				if o, said := w.waitAnswer(acc); o.Status != answer.Completed || !strings.HasSuffix(said, "Well then.") || send.times() != c.times {
-					t.Errorf("it ended as %+v, said %q, and sent %d times", o, said, send.times())
-				}
-				if got := second.deliver(chat.Choice(pressed(q, 1-c.option))); got.Refused == "" {
-					t.Error("the second press was accepted; want it refused")
-				}
-				if shown := w.chat.visible(); len(shown) != 2 || !strings.Contains(shown[0], "→ **"+q.Options[c.option]+"**") {
-					t.Errorf("people see %q", shown)
-				}
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			send := w.withMail()
+			first := w.start()
+			w.model.queue([]step{write(repeats)}, []step{write("<response><text>Me?</text></response>")}, []step{write(wellThen)})
+			acc := first.send(w.groupMention("ada", "Read me the mail"))
+			q := w.waitParked(acc)
+			if !slices.Equal(q.Options, []string{"Run it", "Don't"}) || !slices.Equal(q.For, []chat.EntityID{"ada"}) || w.run(acc).Held {
+				w.Errorf("it asks %+v", q)
+			}
+			w.wantAnswer(first.send(w.groupMention("ada", "And you?")), answer.Completed, "Me?")
+			if shown := w.chat.visible(); len(shown) != 2 || !strings.Contains(shown[0], "This call came from content I was given to read:") {
+				w.Errorf("people see %q", shown)
+			}
+			second := w.start()
+			first.shutdown()
+			time.Sleep(20 * time.Minute) // longer than any turn
+			if got := second.deliver(chat.Choice{Question: q.ID, Room: q.Room, Author: "bob"}); got.Refused == "" || send.times() > 0 {
+				w.Error("another user's press confirmed the call; want it refused")
+			}
+			second.deliver(chat.Choice(pressed(q, c.option)))
+			if o, said := w.waitAnswer(acc); o.Status != answer.Completed || !strings.HasSuffix(said, "Well then.") || send.times() != c.times {
+				w.Errorf("it ended as %+v, said %q, and sent %d times", o, said, send.times())
+			}
+			if got := second.deliver(chat.Choice(pressed(q, 1-c.option))); got.Refused == "" {
+				w.Error("the second press was accepted; want it refused")
+			}
+			if shown := w.chat.visible(); len(shown) != 2 || !strings.Contains(shown[0], "→ **"+q.Options[c.option]+"**") {
+				w.Errorf("people see %q", shown)
+			}
+		}))
 	}
 }
 
@@ -91,34 +90,32 @@ func TestQuoteIsDenied(t *testing.T) {
 			w.start().stopAnswer(m.Room)
 		}, answer.Stopped, ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				send, n := w.withMail(), w.start()
-				m := w.message(room, "ada", "Read me the mail")
-				w.model.queue([]step{write(repeats)}, []step{write(wellThen)})
-				acc := n.send(m)
-				q := w.waitParked(acc)
-				c.deny(w, n, m)
-				o, _ := w.waitAnswer(acc)
-				time.Sleep(time.Minute)
-				if o.Status != c.status || send.times() > 0 {
-					t.Errorf("ended as %+v, sent %d times", o, send.times())
-				}
-				if now, err := w.Store.Question(w.Context(), q.ID); err == nil && now.Open(time.Now()) {
-					t.Error("the question is still open; want it closed")
-				}
-				if asked := w.model.requests(); c.told != "" && !strings.Contains(string(must(json.Marshal(asked[len(asked)-1].Messages))), c.told) {
-					t.Errorf("the model was told %+v", asked[len(asked)-1].Messages)
-				}
-				if name == "cleared" {
-					w.accepted = nil // it was forgotten, perhaps after its end was seen
-					w.chat.forgetSeen()
-				}
-				if r := w.run(acc); r.Continues || r.Parked {
-					t.Errorf("of the wait is left %+v", r)
-				}
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			send, n := w.withMail(), w.start()
+			m := w.message(room, "ada", "Read me the mail")
+			w.model.queue([]step{write(repeats)}, []step{write(wellThen)})
+			acc := n.send(m)
+			q := w.waitParked(acc)
+			c.deny(w, n, m)
+			o, _ := w.waitAnswer(acc)
+			time.Sleep(time.Minute)
+			if o.Status != c.status || send.times() > 0 {
+				w.Errorf("ended as %+v, sent %d times", o, send.times())
+			}
+			if now, err := w.Store.Question(w.Context(), q.ID); err == nil && now.Open(time.Now()) {
+				w.Error("the question is still open; want it closed")
+			}
+			if asked := w.model.requests(); c.told != "" && !strings.Contains(string(must(json.Marshal(asked[len(asked)-1].Messages))), c.told) {
+				w.Errorf("the model was told %+v", asked[len(asked)-1].Messages)
+			}
+			if name == "cleared" {
+				w.accepted = nil // it was forgotten, perhaps after its end was seen
+				w.chat.forgetSeen()
+			}
+			if r := w.run(acc); r.Continues || r.Parked {
+				w.Errorf("of the wait is left %+v", r)
+			}
+		}))
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"parley/core/llm"
 	"parley/core/quota"
 	"parley/core/schedule"
+	"parley/internal/subtest"
 )
 
 // SE-19: over the limit nothing is paid for: no file is read, no picture fetched, no model asked.
@@ -64,53 +65,47 @@ func TestAmbientDecisionsCount(t *testing.T) {
 // SE-19: a run is counted once, also where it starts again after a crash, and where it was first considered and then answered.
 // An edited question is another one.
 func TestRunsAreCountedOnce(t *testing.T) {
-	t.Run("after a crash", func(t *testing.T) {
-		withHarness(t, func(w *harness) {
-			w.setLimits(quota.Limits{Person: quota.Cost{Messages: 9}}, w.Store)
-			n := w.start()
-			w.model.queue([]step{write(fox), pause(time.Hour)})
-			acc := n.sendText("Hello")
-			synctest.Wait()
-			_ = n.Stop() // and nothing is left of its work within the grace
-			w.start()
-			w.waitAnswer(acc)
-			if got := w.spent("person/ada").Messages; got != 1 {
-				t.Errorf("%d messages are counted; want 1", got)
-			}
-			w.model.modelCalls()
-		})
-	})
-	t.Run("considered, then answered", func(t *testing.T) {
-		withHarness(t, func(w *harness) {
-			w.setLimits(quota.Limits{Person: quota.Cost{Messages: 9}}, w.Store)
-			w.cfg.Access.Group = access.GroupAmbient
-			n := w.start()
-			w.model.queue([]step{write("RESPOND")}, []step{write("It does.")})
-			w.wantAnswer(n.send(w.message(group, "ada", "Does it rain?")), answer.Completed, "It does.")
-			if got := w.spent("person/ada").Messages; got != 1 {
-				t.Errorf("%d messages are counted; want 1", got)
-			}
-		})
-	})
-	t.Run("edited", func(t *testing.T) {
-		withHarness(t, func(w *harness) {
-			w.setLimits(quota.Limits{Person: quota.Cost{Messages: 9}}, w.Store)
-			w.cfg.Turns.OnEdit = schedule.ReviseAnswer
-			n := w.start()
-			m := w.message(room, "ada", "Hello")
-			acc := n.send(m)
-			w.waitAnswer(acc)
-			m.Text = "Good morning"
-			_, err := n.ProcessMessage(w.Context(), chat.Edited{Message: chat.Message{Memory: m.Memory}})
-			w.Must(err)
-			time.Sleep(time.Minute)
-			w.wantAnswer(acc, answer.Completed, "You said: Good morning")
-			if got := w.spent("person/ada").Messages; got != 2 {
-				t.Errorf("%d messages are counted; want 2", got)
-			}
-			w.chat.forgetSeen() // the answer changes after its end
-		})
-	})
+	t.Run("after a crash", subtest.Of(withHarness, func(w *harness) {
+		w.setLimits(quota.Limits{Person: quota.Cost{Messages: 9}}, w.Store)
+		n := w.start()
+		w.model.queue([]step{write(fox), pause(time.Hour)})
+		acc := n.sendText("Hello")
+		synctest.Wait()
+		_ = n.Stop() // and nothing is left of its work within the grace
+		w.start()
+		w.waitAnswer(acc)
+		if got := w.spent("person/ada").Messages; got != 1 {
+			w.Errorf("%d messages are counted; want 1", got)
+		}
+		w.model.modelCalls()
+	}))
+	t.Run("considered, then answered", subtest.Of(withHarness, func(w *harness) {
+		w.setLimits(quota.Limits{Person: quota.Cost{Messages: 9}}, w.Store)
+		w.cfg.Access.Group = access.GroupAmbient
+		n := w.start()
+		w.model.queue([]step{write("RESPOND")}, []step{write("It does.")})
+		w.wantAnswer(n.send(w.message(group, "ada", "Does it rain?")), answer.Completed, "It does.")
+		if got := w.spent("person/ada").Messages; got != 1 {
+			w.Errorf("%d messages are counted; want 1", got)
+		}
+	}))
+	t.Run("edited", subtest.Of(withHarness, func(w *harness) {
+		w.setLimits(quota.Limits{Person: quota.Cost{Messages: 9}}, w.Store)
+		w.cfg.Turns.OnEdit = schedule.ReviseAnswer
+		n := w.start()
+		m := w.message(room, "ada", "Hello")
+		acc := n.send(m)
+		w.waitAnswer(acc)
+		m.Text = "Good morning"
+		_, err := n.ProcessMessage(w.Context(), chat.Edited{Message: chat.Message{Memory: m.Memory}})
+		w.Must(err)
+		time.Sleep(time.Minute)
+		w.wantAnswer(acc, answer.Completed, "You said: Good morning")
+		if got := w.spent("person/ada").Messages; got != 2 {
+			w.Errorf("%d messages are counted; want 2", got)
+		}
+		w.chat.forgetSeen() // the answer changes after its end
+	}))
 }
 
 // claiming is an action that answers "play" without a model, unless it is told to ask one.
@@ -125,33 +120,31 @@ func (claiming) Match(s action.TurnContext) (json.RawMessage, bool) {
 // What no model is asked for costs nothing. As soon as one is, the message is counted first (SE-19).
 func TestActionsThatAnswerAloneAreFree(t *testing.T) {
 	for name, asks := range map[string]bool{"alone": false, "with a model": true} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.setLimits(quota.Limits{Person: quota.Cost{Messages: 1}}, w.Store)
-				a := &fakeAction{name: "PLAY", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
-					if asks {
-						for _, err := range w.cfg.Models.Large.Generate(ctx, llm.Request{}) {
-							if err != nil {
-								return action.Result{}, err
-							}
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			w.setLimits(quota.Limits{Person: quota.Cost{Messages: 1}}, w.Store)
+			a := &fakeAction{name: "PLAY", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
+				if asks {
+					for _, err := range w.cfg.Models.Large.Generate(ctx, llm.Request{}) {
+						if err != nil {
+							return action.Result{}, err
 						}
 					}
-					c.Update("It plays.")
-					return action.Result{Text: "it plays"}, nil
-				}}
-				w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "test", Actions: []action.Action{claiming{a}}})
-				n := w.start()
-				for range 3 {
-					w.waitAnswer(n.sendText("play"))
 				}
-				want, asked := 0, 0
-				if asks {
-					want, asked = 1, 1
-				}
-				if got := w.spent("person/ada").Messages; got != want || len(w.model.requests()) != asked {
-					t.Errorf("%d messages are counted, and the model was asked %d times; want %d and %d", got, len(w.model.requests()), want, asked)
-				}
-			})
-		})
+				c.Update("It plays.")
+				return action.Result{Text: "it plays"}, nil
+			}}
+			w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "test", Actions: []action.Action{claiming{a}}})
+			n := w.start()
+			for range 3 {
+				w.waitAnswer(n.sendText("play"))
+			}
+			want, asked := 0, 0
+			if asks {
+				want, asked = 1, 1
+			}
+			if got := w.spent("person/ada").Messages; got != want || len(w.model.requests()) != asked {
+				w.Errorf("%d messages are counted, and the model was asked %d times; want %d and %d", got, len(w.model.requests()), want, asked)
+			}
+		}))
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"parley/core/schedule"
 	"parley/gatewaytest"
 	"parley/internal/lang"
+	"parley/internal/subtest"
 )
 
 func TestStop(t *testing.T) {
@@ -70,23 +71,21 @@ func TestTimeLimits(t *testing.T) {
 		"a wait that would take too long": {[]step{fails(&llm.Failure{Kind: llm.RateLimited, Retry: true, After: time.Hour, Err: errDown})},
 			0, answer.Failed, llm.RateLimited.Sentence(lang.Voice{})},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.watchOnly()
-				n := w.start()
-				w.model.queue(c.script)
-				begun := time.Now()
-				acc := n.sendText("A")
-				_, v, err := n.readAnswer(acc.Run)
-				w.Must(err)
-				if took := time.Since(begun); took != c.after || v.Outcome.Status != c.status || v.Text() != c.text {
-					w.Errorf("after %v it ended as %+v with %q", took, v.Outcome, v.Text())
-				}
-				if call := w.model.requests()[0]; call.To.Sub(call.From) > c.after {
-					w.Errorf("the model worked for %v", call.To.Sub(call.From))
-				}
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			w.watchOnly()
+			n := w.start()
+			w.model.queue(c.script)
+			begun := time.Now()
+			acc := n.sendText("A")
+			_, v, err := n.readAnswer(acc.Run)
+			w.Must(err)
+			if took := time.Since(begun); took != c.after || v.Outcome.Status != c.status || v.Text() != c.text {
+				w.Errorf("after %v it ended as %+v with %q", took, v.Outcome, v.Text())
+			}
+			if call := w.model.requests()[0]; call.To.Sub(call.From) > c.after {
+				w.Errorf("the model worked for %v", call.To.Sub(call.From))
+			}
+		}))
 	}
 }
 
@@ -111,24 +110,22 @@ func TestRetries(t *testing.T) {
 		"filtered":             {[][]step{{write("So"), finish(llm.FinishFilter)}}, 1, "So\n\n_(The answer was stopped by the provider's content filter.)_"},
 		"filtered from the on": {[][]step{{finish(llm.FinishFilter)}}, 1, llm.ContentFilter.Sentence(lang.Voice{})},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				n := w.start()
-				w.model.queue(c.scripts...)
-				acc := n.sendText("A")
-				if _, said := w.waitAnswer(acc); said != c.text || len(w.model.requests()) != c.calls {
-					w.Errorf("after %d calls it said %q; want %q and %d", len(w.model.requests()), said, c.text, c.calls)
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			n := w.start()
+			w.model.queue(c.scripts...)
+			acc := n.sendText("A")
+			if _, said := w.waitAnswer(acc); said != c.text || len(w.model.requests()) != c.calls {
+				w.Errorf("after %d calls it said %q; want %q and %d", len(w.model.requests()), said, c.text, c.calls)
+			}
+			if c.text == llm.RateLimited.Sentence(lang.Voice{}) {
+				w.model.clear()
+				w.wantAnswer(n.sendText("B"), answer.Completed, "You said: B")
+				calls := w.model.requests()
+				if got := calls[len(calls)-1].texts(); !slices.Equal(got, []string{"A", "B"}) {
+					w.Errorf("the next prompt holds %q", got)
 				}
-				if c.text == llm.RateLimited.Sentence(lang.Voice{}) {
-					w.model.clear()
-					w.wantAnswer(n.sendText("B"), answer.Completed, "You said: B")
-					calls := w.model.requests()
-					if got := calls[len(calls)-1].texts(); !slices.Equal(got, []string{"A", "B"}) {
-						w.Errorf("the next prompt holds %q", got)
-					}
-				}
-			})
-		})
+			}
+		}))
 	}
 }
 
@@ -181,30 +178,28 @@ func TestWithdrawOrFreeze(t *testing.T) {
 		"24 characters":            {[]string{strings.Repeat("é", 24)}, false},
 		"24 characters of 2 texts": {[]string{strings.Repeat("x", 12), strings.Repeat("y", 12)}, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				n := w.start()
-				var script []step
-				for _, s := range c.shown {
-					script = append(script, write(s), pause(time.Second))
-				}
-				w.model.queue(append(script, pause(time.Minute)))
-				a := n.sendText("A")
-				time.Sleep(5 * time.Second)
-				b := n.sendText("B")
-				w.wantAnswer(b, answer.Completed, "You said: B")
-				r, want := w.run(a), strings.Join(c.shown, "")+"\n\n_(Interrupted by a newer message.)_"
-				if r.Outcome.Status != answer.Superseded || r.Outcome.Withdrawn != c.gone {
-					w.Errorf("A ended as %+v", r.Outcome)
-				}
-				if got := w.chat.visible(); len(got) != 1 && c.gone || !c.gone && (len(got) != 2 || got[0] != want) {
-					w.Errorf("the chat shows %q", got)
-				}
-				if said := w.storedText(r.Said()); c.gone != (said == "") {
-					w.Errorf("stored is %q", said)
-				}
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			n := w.start()
+			var script []step
+			for _, s := range c.shown {
+				script = append(script, write(s), pause(time.Second))
+			}
+			w.model.queue(append(script, pause(time.Minute)))
+			a := n.sendText("A")
+			time.Sleep(5 * time.Second)
+			b := n.sendText("B")
+			w.wantAnswer(b, answer.Completed, "You said: B")
+			r, want := w.run(a), strings.Join(c.shown, "")+"\n\n_(Interrupted by a newer message.)_"
+			if r.Outcome.Status != answer.Superseded || r.Outcome.Withdrawn != c.gone {
+				w.Errorf("A ended as %+v", r.Outcome)
+			}
+			if got := w.chat.visible(); len(got) != 1 && c.gone || !c.gone && (len(got) != 2 || got[0] != want) {
+				w.Errorf("the chat shows %q", got)
+			}
+			if said := w.storedText(r.Said()); c.gone != (said == "") {
+				w.Errorf("stored is %q", said)
+			}
+		}))
 	}
 }
 
@@ -259,21 +254,19 @@ func TestOpenFails(t *testing.T) {
 		want answer.Status
 		n    int
 	}{"gone": {chat.ErrUnreached, answer.Failed, 0}, "for now": {errDown, answer.Completed, 1}} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				open, tries := w.cfg.Open, 0
-				w.cfg.Open = func(ctx context.Context, r chat.Run) (core.Surface, error) {
-					if tries++; tries == 1 {
-						return nil, c.err
-					}
-					return open(ctx, r)
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			open, tries := w.cfg.Open, 0
+			w.cfg.Open = func(ctx context.Context, r chat.Run) (core.Surface, error) {
+				if tries++; tries == 1 {
+					return nil, c.err
 				}
-				n := w.start()
-				acc := n.sendText("A")
-				if o, _ := w.waitAnswer(acc); o.Status != c.want || len(w.model.requests()) != c.n {
-					w.Errorf("it ended as %+v; the model was asked %d times", o, len(w.model.requests()))
-				}
-			})
-		})
+				return open(ctx, r)
+			}
+			n := w.start()
+			acc := n.sendText("A")
+			if o, _ := w.waitAnswer(acc); o.Status != c.want || len(w.model.requests()) != c.n {
+				w.Errorf("it ended as %+v; the model was asked %d times", o, len(w.model.requests()))
+			}
+		}))
 	}
 }

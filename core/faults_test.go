@@ -11,6 +11,7 @@ import (
 	"parley/core/generate"
 	"parley/core/llm"
 	"parley/internal/lang"
+	"parley/internal/subtest"
 )
 
 // answers are one answer in both modes, piece by piece.
@@ -31,34 +32,32 @@ func TestFaultAtEachPiece(t *testing.T) {
 	for mode, pieces := range answers() {
 		for at := range len(pieces) + 1 {
 			for name, f := range map[string]*llm.Failure{"busy": busy, "gone": gone} {
-				t.Run(fmt.Sprintf("%s/%d/%s", mode, at, name), func(t *testing.T) {
-					withHarness(t, func(w *harness) {
-						w.cfg.Generation.Mode = mode
-						broken := append(slices.Clone(pieces[:at]), fails(f))
-						w.model.queue(broken, broken, pieces, pieces)
-						acc := w.start().sendText("A")
-						_, said := w.waitAnswer(acc)
-						whole := "One two three."
-						text := strings.TrimSpace(strings.TrimSuffix(said, "_("+f.Kind.Sentence(lang.Voice{})+")_"))
-						calls := len(w.model.requests())
-						switch {
-						case at == len(pieces), mode == generate.XML && at == len(pieces)-1: // it was all said: no user is asked again
-							if said != whole || calls != 1 {
-								t.Errorf("after %d calls it said %q; want %q and 1", calls, said, whole)
-							}
-						case strings.HasPrefix(said, "One"): // seen, and kept
-							if calls != 1 && said != whole || calls == 1 && (text == said || !strings.HasPrefix(whole, text)) {
-								t.Errorf("after %d calls it said %q", calls, said)
-							}
-						case f.Retry || said != f.Kind.Sentence(lang.Voice{}) || calls != 1:
-							t.Errorf("after %d calls it said %q", calls, said)
+				t.Run(fmt.Sprintf("%s/%d/%s", mode, at, name), subtest.Of(withHarness, func(w *harness) {
+					w.cfg.Generation.Mode = mode
+					broken := append(slices.Clone(pieces[:at]), fails(f))
+					w.model.queue(broken, broken, pieces, pieces)
+					acc := w.start().sendText("A")
+					_, said := w.waitAnswer(acc)
+					whole := "One two three."
+					text := strings.TrimSpace(strings.TrimSuffix(said, "_("+f.Kind.Sentence(lang.Voice{})+")_"))
+					calls := len(w.model.requests())
+					switch {
+					case at == len(pieces), mode == generate.XML && at == len(pieces)-1: // it was all said: no user is asked again
+						if said != whole || calls != 1 {
+							w.Errorf("after %d calls it said %q; want %q and 1", calls, said, whole)
 						}
-						if strings.Count(said, "One") > 1 || calls > 3 {
-							t.Errorf("after %d calls it said %q", calls, said)
+					case strings.HasPrefix(said, "One"): // seen, and kept
+						if calls != 1 && said != whole || calls == 1 && (text == said || !strings.HasPrefix(whole, text)) {
+							w.Errorf("after %d calls it said %q", calls, said)
 						}
-						w.wantNoTags()
-					})
-				})
+					case f.Retry || said != f.Kind.Sentence(lang.Voice{}) || calls != 1:
+						w.Errorf("after %d calls it said %q", calls, said)
+					}
+					if strings.Count(said, "One") > 1 || calls > 3 {
+						w.Errorf("after %d calls it said %q", calls, said)
+					}
+					w.wantNoTags()
+				}))
 			}
 		}
 	}
@@ -113,34 +112,32 @@ func TestOddCalls(t *testing.T) {
 		"an empty piece":      {[]step{call(0, "a", "DO", "{}"), call(0, "", "", "")}, 1},
 		"a second name later": {[]step{call(0, "a", "DO", "{"), call(0, "", "FLY", "}")}, 1},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				do := &fakeAction{name: "DO"}
-				w.addActions(do)
-				w.model.queue(c.script, []step{write("Done.")})
-				acc := w.start().sendText("Do it")
-				w.wantAnswer(acc, answer.Completed, "Done.")
-				if do.times() != c.made {
-					t.Errorf("made %d times; want %d", do.times(), c.made)
-				}
-				turns := w.model.requests()[1].Messages
-				owed := map[string]bool{}
-				for _, turn := range turns {
-					for _, c := range turn.Calls {
-						if owed[c.ID] || c.ID == "" {
-							t.Errorf("the id %q is there twice, or none: %+v", c.ID, turns)
-						}
-						owed[c.ID] = true
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			do := &fakeAction{name: "DO"}
+			w.addActions(do)
+			w.model.queue(c.script, []step{write("Done.")})
+			acc := w.start().sendText("Do it")
+			w.wantAnswer(acc, answer.Completed, "Done.")
+			if do.times() != c.made {
+				w.Errorf("made %d times; want %d", do.times(), c.made)
+			}
+			turns := w.model.requests()[1].Messages
+			owed := map[string]bool{}
+			for _, turn := range turns {
+				for _, c := range turn.Calls {
+					if owed[c.ID] || c.ID == "" {
+						w.Errorf("the id %q is there twice, or none: %+v", c.ID, turns)
 					}
-					if turn.Role == llm.RoleTool {
-						delete(owed, turn.Call)
-					}
+					owed[c.ID] = true
 				}
-				if len(owed) > 0 {
-					t.Errorf("calls without results: %+v", turns)
+				if turn.Role == llm.RoleTool {
+					delete(owed, turn.Call)
 				}
-			})
-		})
+			}
+			if len(owed) > 0 {
+				w.Errorf("calls without results: %+v", turns)
+			}
+		}))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"parley/core/llm"
 	"parley/internal/golden"
 	"parley/internal/lang"
+	"parley/internal/subtest"
 )
 
 // cutMark is what people read where an answer stays cut off.
@@ -38,24 +39,22 @@ func TestCutAnswerGoesOn(t *testing.T) {
 		"with calls after all": {"The quick", [][]step{{write(" fox."), call(0, "c", "DO", "{}"), finish(llm.FinishCalls)}}, 2, "The quick fox."},
 	} {
 		for _, mode := range []generate.Mode{generate.Native, generate.XML} {
-			t.Run(name+"/"+string(mode), func(t *testing.T) {
-				withHarness(t, func(w *harness) {
-					w.cfg.Generation.Mode = mode
-					do := &fakeAction{name: "DO"}
-					w.addActions(do)
-					first := c.first
-					if mode == generate.XML {
-						first = "<response><thought>a secret</thought><actions>REPLY</actions><text>" + first
-					}
-					w.model.queue([]step{write(first), cut})
-					w.model.queue(c.rest...)
-					acc := w.start().sendText("Tell me")
-					if _, said := w.waitAnswer(acc); said != c.said || len(w.model.requests()) != c.calls || do.times() > 0 {
-						w.Errorf("after %d calls and %d actions it said %q", len(w.model.requests()), do.times(), said)
-					}
-					w.wantNoTags()
-				})
-			})
+			t.Run(name+"/"+string(mode), subtest.Of(withHarness, func(w *harness) {
+				w.cfg.Generation.Mode = mode
+				do := &fakeAction{name: "DO"}
+				w.addActions(do)
+				first := c.first
+				if mode == generate.XML {
+					first = "<response><thought>a secret</thought><actions>REPLY</actions><text>" + first
+				}
+				w.model.queue([]step{write(first), cut})
+				w.model.queue(c.rest...)
+				acc := w.start().sendText("Tell me")
+				if _, said := w.waitAnswer(acc); said != c.said || len(w.model.requests()) != c.calls || do.times() > 0 {
+					w.Errorf("after %d calls and %d actions it said %q", len(w.model.requests()), do.times(), said)
+				}
+				w.wantNoTags()
+			}))
 		}
 	}
 }
@@ -86,22 +85,20 @@ func TestCutAnswerStays(t *testing.T) {
 		"with actions":   {[]step{write("<response><actions>REPLY, DO</actions><text>I do"), finish(llm.FinishLength)}, "I do" + cutMark},
 		"at the end":     {[]step{write("<response><text>I do it.</text></response>"), finish(llm.FinishLength)}, "I do it."},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.useXML()
-				if name == "in a call" {
-					w.cfg.Generation.Mode = generate.Native
-				}
-				do := &fakeAction{name: "DO"}
-				w.addActions(do)
-				w.model.queue(c.wrote)
-				acc := w.start().sendText("Do it")
-				if _, said := w.waitAnswer(acc); said != c.said || len(w.model.requests()) != 1 || do.times() > 0 {
-					w.Errorf("after %d calls and %d actions it said %q", len(w.model.requests()), do.times(), said)
-				}
-				w.wantNoTags()
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			w.useXML()
+			if name == "in a call" {
+				w.cfg.Generation.Mode = generate.Native
+			}
+			do := &fakeAction{name: "DO"}
+			w.addActions(do)
+			w.model.queue(c.wrote)
+			acc := w.start().sendText("Do it")
+			if _, said := w.waitAnswer(acc); said != c.said || len(w.model.requests()) != 1 || do.times() > 0 {
+				w.Errorf("after %d calls and %d actions it said %q", len(w.model.requests()), do.times(), said)
+			}
+			w.wantNoTags()
+		}))
 	}
 }
 
@@ -129,19 +126,17 @@ func TestRestWithoutItsBeginning(t *testing.T) {
 		"named only": "Write the rest.{{#if partialAnswer}} There is a beginning.{{/if}}",
 		"named":      "Go on: {{partialAnswer}}",
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.cfg.Agent.Templates = map[string]string{"continueTemplate": template}
-				w.model.queue([]step{write("The qui</beginning>"), finish(llm.FinishLength)}, []step{write("ck fox.")})
-				w.wantAnswer(w.start().sendText("Tell me"), answer.Completed, "The qui</beginning>ck fox.")
-				got, own := promptText(w.lastPrompt()), 1
-				if name == "named" { // nothing stands between tags
-					own = 0
-				}
-				if strings.Count(got, "The qui") != 1 || strings.Count(got, "</beginning>") != 1 && own == 1 {
-					t.Errorf("the model is asked %q", got)
-				}
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			w.cfg.Agent.Templates = map[string]string{"continueTemplate": template}
+			w.model.queue([]step{write("The qui</beginning>"), finish(llm.FinishLength)}, []step{write("ck fox.")})
+			w.wantAnswer(w.start().sendText("Tell me"), answer.Completed, "The qui</beginning>ck fox.")
+			got, own := promptText(w.lastPrompt()), 1
+			if name == "named" { // nothing stands between tags
+				own = 0
+			}
+			if strings.Count(got, "The qui") != 1 || strings.Count(got, "</beginning>") != 1 && own == 1 {
+				w.Errorf("the model is asked %q", got)
+			}
+		}))
 	}
 }

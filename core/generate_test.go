@@ -17,6 +17,7 @@ import (
 	"parley/core/generate"
 	"parley/core/llm"
 	"parley/internal/lang"
+	"parley/internal/subtest"
 )
 
 // useXML makes the next processes ask for the form.
@@ -72,28 +73,26 @@ func TestModesGiveTheSameAnswer(t *testing.T) {
 	var memories []chat.Memory
 	var views []answer.View
 	for _, mode := range []generate.Mode{generate.Native, generate.XML} {
-		t.Run(string(mode), func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.cfg.Generation.Mode = mode
-				roll := &fakeAction{name: "ROLL", do: func(_ context.Context, c *action.Call) (action.Result, error) {
-					c.Update("🎲 rolling " + string(c.Parameters))
-					return action.Result{Text: "4"}, nil
-				}}
-				w.addActions(roll)
-				w.model.queue(modes[mode]...)
-				n := w.start()
-				acc := n.sendText("Roll a die")
-				w.wantAnswer(acc, answer.Completed, "Let me roll.\n\n🎲 rolling "+dice+"\n\nYou got 4 & I am glad.")
-				m := w.storedAnswer(acc)
-				m.At = time.Time{}
-				memories = append(memories, m)
-				_, v, err := n.readAnswer(acc.Run)
-				w.Must(err)
-				v.Outcome = plain(v.Outcome)
-				views = append(views, v)
-				w.wantNoTags()
-			})
-		})
+		t.Run(string(mode), subtest.Of(withHarness, func(w *harness) {
+			w.cfg.Generation.Mode = mode
+			roll := &fakeAction{name: "ROLL", do: func(_ context.Context, c *action.Call) (action.Result, error) {
+				c.Update("🎲 rolling " + string(c.Parameters))
+				return action.Result{Text: "4"}, nil
+			}}
+			w.addActions(roll)
+			w.model.queue(modes[mode]...)
+			n := w.start()
+			acc := n.sendText("Roll a die")
+			w.wantAnswer(acc, answer.Completed, "Let me roll.\n\n🎲 rolling "+dice+"\n\nYou got 4 & I am glad.")
+			m := w.storedAnswer(acc)
+			m.At = time.Time{}
+			memories = append(memories, m)
+			_, v, err := n.readAnswer(acc.Run)
+			w.Must(err)
+			v.Outcome = plain(v.Outcome)
+			views = append(views, v)
+			w.wantNoTags()
+		}))
 	}
 	if diff := cmp.Diff(memories[0], memories[1]); diff != "" {
 		t.Errorf("what is remembered differs: %s; want none", diff)
@@ -123,21 +122,19 @@ func TestActionsNamedLikeReservedWords(t *testing.T) {
 		"in the form, without parameters": {generate.XML, "REPLY", [][]step{
 			{write("<response><actions>REPLY</actions><text>Done.</text></response>"), finish(llm.FinishStop)}}, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.cfg.Generation.Mode = c.mode
-				a := &fakeAction{name: c.action, do: func(context.Context, *action.Call) (action.Result, error) { return action.Result{Text: "done"}, nil }}
-				w.addActions(a)
-				w.model.queue(c.rounds...)
-				acc := w.start().sendText("A")
-				if end, said := w.waitAnswer(acc); end.Status != answer.Completed || !strings.Contains(said, "Done.") {
-					w.Errorf("%+v, %q", end, said)
-				}
-				if a.began != c.began {
-					w.Errorf("the action was carried out %d times, want %d", a.began, c.began)
-				}
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			w.cfg.Generation.Mode = c.mode
+			a := &fakeAction{name: c.action, do: func(context.Context, *action.Call) (action.Result, error) { return action.Result{Text: "done"}, nil }}
+			w.addActions(a)
+			w.model.queue(c.rounds...)
+			acc := w.start().sendText("A")
+			if end, said := w.waitAnswer(acc); end.Status != answer.Completed || !strings.Contains(said, "Done.") {
+				w.Errorf("%+v, %q", end, said)
+			}
+			if a.began != c.began {
+				w.Errorf("the action was carried out %d times, want %d", a.began, c.began)
+			}
+		}))
 	}
 }
 
@@ -154,19 +151,17 @@ func TestSimpleForm(t *testing.T) {
 		"ignore, too": {"<response><actions>REPLY, IGNORE</actions><text>Hi</text></response>", "Hi", ""},
 		"unclosed":    {"<response><text>Hi", "Hi", ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.useXML()
-				w.model.queue(append(letters(c.wrote), finish(llm.FinishStop)))
-				acc := w.start().sendText("A")
-				w.wantAnswer(acc, answer.Completed, c.text)
-				m := w.storedAnswer(acc)
-				if len(w.model.requests()) != 1 || m.Thought != c.thought || !slices.Equal(m.Actions, []string{"REPLY"}) {
-					w.Errorf("after %d calls of the model %+v is remembered", len(w.model.requests()), m)
-				}
-				w.wantNoTags()
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			w.useXML()
+			w.model.queue(append(letters(c.wrote), finish(llm.FinishStop)))
+			acc := w.start().sendText("A")
+			w.wantAnswer(acc, answer.Completed, c.text)
+			m := w.storedAnswer(acc)
+			if len(w.model.requests()) != 1 || m.Thought != c.thought || !slices.Equal(m.Actions, []string{"REPLY"}) {
+				w.Errorf("after %d calls of the model %+v is remembered", len(w.model.requests()), m)
+			}
+			w.wantNoTags()
+		}))
 	}
 }
 
@@ -225,17 +220,15 @@ func TestFormRetries(t *testing.T) {
 		"failed in the text":    {[][]step{{write("<response><text>Half of"), busy[0]}, good}, 1, "Half of\n\n_(" + llm.RateLimited.Sentence(lang.Voice{}) + ")_"},
 		"failed in the thought": {[][]step{{write("<response><thought>secret"), busy[0]}, good}, 2, "Hi"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.useXML()
-				w.model.queue(c.scripts...)
-				acc := w.start().sendText("A")
-				if _, said := w.waitAnswer(acc); said != c.text || len(w.model.requests()) != c.calls {
-					w.Errorf("after %d calls it said %q; want %q and %d", len(w.model.requests()), said, c.text, c.calls)
-				}
-				w.wantNoTags()
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			w.useXML()
+			w.model.queue(c.scripts...)
+			acc := w.start().sendText("A")
+			if _, said := w.waitAnswer(acc); said != c.text || len(w.model.requests()) != c.calls {
+				w.Errorf("after %d calls it said %q; want %q and %d", len(w.model.requests()), said, c.text, c.calls)
+			}
+			w.wantNoTags()
+		}))
 	}
 }
 
@@ -318,22 +311,20 @@ func TestFormActions(t *testing.T) {
 		"tells nothing": {"", 1, "On it.\n\nA\n\nB"},
 		"tells":         {"found", 2, "On it.\n\nA\n\nB\n\nDone."},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.useXML()
-				w.addActions(shower("A", c.result), shower("B", c.result))
-				w.model.queue([]step{write("<response><actions>REPLY, A, B</actions><text>On it.</text></response>")},
-					[]step{write("<response><actions>A</actions><text>Done.</text></response>")})
-				acc := w.start().sendText("Do it")
-				w.wantAnswer(acc, answer.Completed, c.text)
-				if len(w.model.requests()) != c.calls {
-					w.Errorf("the model was asked %d times; want %d", len(w.model.requests()), c.calls)
-				}
-				if last := w.model.requests()[c.calls-1]; c.calls == 2 && !strings.Contains(last.Messages[0].Text, "A {}: found") {
-					w.Errorf("at last the model was asked %q", last.texts())
-				}
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			w.useXML()
+			w.addActions(shower("A", c.result), shower("B", c.result))
+			w.model.queue([]step{write("<response><actions>REPLY, A, B</actions><text>On it.</text></response>")},
+				[]step{write("<response><actions>A</actions><text>Done.</text></response>")})
+			acc := w.start().sendText("Do it")
+			w.wantAnswer(acc, answer.Completed, c.text)
+			if len(w.model.requests()) != c.calls {
+				w.Errorf("the model was asked %d times; want %d", len(w.model.requests()), c.calls)
+			}
+			if last := w.model.requests()[c.calls-1]; c.calls == 2 && !strings.Contains(last.Messages[0].Text, "A {}: found") {
+				w.Errorf("at last the model was asked %q", last.texts())
+			}
+		}))
 	}
 }
 
@@ -376,19 +367,17 @@ func TestFormTellsOfCallsNotMade(t *testing.T) {
 		"very long parameters": {`<actions>NOPE</actions><params>{"NOPE":{"what":"` + strings.Repeat("long ", 100_000) + `"}}</params>`, `There is no action "NOPE".`},
 	} {
 		for mode, multi := range map[string]bool{"form": false, "multi-step": true} {
-			t.Run(name+", "+mode, func(t *testing.T) {
-				withHarness(t, func(w *harness) {
-					w.useXML()
-					w.cfg.Generation.MultiStep = multi
-					w.addActions(&fakeAction{name: "DO", effect: action.Writes, schema: `{"type":"object","required":["what"],"properties":{"what":{"type":"string"}}}`})
-					said := "<response><text>It did not work.</text></response>"
-					w.model.queue([]step{write("<response><thought>x</thought>" + c.call + "</response>")}, []step{write(said)}, []step{write(said)})
-					w.wantAnswer(w.start().sendText("Do it"), answer.Completed, "It did not work.")
-					if asked := w.model.requests()[1].Messages[0].Text; !strings.Contains(asked, c.told) || len(asked) > 20_000 {
-						w.Errorf("the model was asked %.3000q; want it to contain %q and at most 20_000", asked, c.told)
-					}
-				})
-			})
+			t.Run(name+", "+mode, subtest.Of(withHarness, func(w *harness) {
+				w.useXML()
+				w.cfg.Generation.MultiStep = multi
+				w.addActions(&fakeAction{name: "DO", effect: action.Writes, schema: `{"type":"object","required":["what"],"properties":{"what":{"type":"string"}}}`})
+				said := "<response><text>It did not work.</text></response>"
+				w.model.queue([]step{write("<response><thought>x</thought>" + c.call + "</response>")}, []step{write(said)}, []step{write(said)})
+				w.wantAnswer(w.start().sendText("Do it"), answer.Completed, "It did not work.")
+				if asked := w.model.requests()[1].Messages[0].Text; !strings.Contains(asked, c.told) || len(asked) > 20_000 {
+					w.Errorf("the model was asked %.3000q; want it to contain %q and at most 20_000", asked, c.told)
+				}
+			}))
 		}
 	}
 }
@@ -411,26 +400,24 @@ func TestSteps(t *testing.T) {
 		"native":     {generate.Config{MaxSteps: 3}, "A\n\nA\n\n_(" + llm.ProviderIssue.Sentence(lang.Voice{}) + ")_", 2},
 		"multi-step": {generate.Config{Mode: generate.XML, MultiStep: true, MaxSteps: 3}, "A\n\nA\n\nThe end.", 2},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.cfg.Generation = c.generation
-				a := shower("A", "more")
-				w.addActions(a)
-				w.model.respond = func(req llm.Request) []step {
-					switch text := req.Messages[0].Text; {
-					case c.generation.Mode == generate.Native:
-						return []step{call(0, "", "A", "{}"), finish(llm.FinishCalls)}
-					case strings.Contains(text, "<isFinish>"):
-						return []step{write("<response><action>A</action><isFinish>false</isFinish></response>")}
-					}
-					return []step{write("<response><text>The end.</text></response>")}
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			w.cfg.Generation = c.generation
+			a := shower("A", "more")
+			w.addActions(a)
+			w.model.respond = func(req llm.Request) []step {
+				switch text := req.Messages[0].Text; {
+				case c.generation.Mode == generate.Native:
+					return []step{call(0, "", "A", "{}"), finish(llm.FinishCalls)}
+				case strings.Contains(text, "<isFinish>"):
+					return []step{write("<response><action>A</action><isFinish>false</isFinish></response>")}
 				}
-				acc := w.start().sendText("Do it")
-				if _, said := w.waitAnswer(acc); said != c.text || a.times() != c.actions || len(w.model.requests()) != 3 {
-					w.Errorf("after %d actions and %d calls it said %q", a.times(), len(w.model.requests()), said)
-				}
-			})
-		})
+				return []step{write("<response><text>The end.</text></response>")}
+			}
+			acc := w.start().sendText("Do it")
+			if _, said := w.waitAnswer(acc); said != c.text || a.times() != c.actions || len(w.model.requests()) != 3 {
+				w.Errorf("after %d actions and %d calls it said %q", a.times(), len(w.model.requests()), said)
+			}
+		}))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"parley/core/chat"
 	"parley/core/schedule"
 	"parley/internal/require"
+	"parley/internal/subtest"
 	"parley/sim"
 )
 
@@ -161,44 +162,42 @@ func TestEditsThatAreNotAnswered(t *testing.T) {
 		"what was stopped":     {text: "hare?", stopped: true, want: "hare?"},
 		"text that is cleaned": {text: "fox?\x00", want: "fox?"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				if c.remember {
-					w.cfg.Turns.OnEdit = schedule.RememberEdit
-				}
-				n := w.start()
-				m := w.message(room, "ada", "fox?")
-				if c.stopped {
-					w.model.queue([]step{write(fox), pause(time.Hour)})
-				}
-				acc := n.send(m)
-				if c.stopped {
-					time.Sleep(time.Second)
-					n.stopAnswer(room)
-				}
-				_, said := w.waitAnswer(acc)
-				calls := 1
-				if c.later {
-					w.waitAnswer(n.sendText("next"))
-					calls++
-				}
-				time.Sleep(c.after)
-				e := m.Memory
-				if e.Text = c.text; c.as != "" {
-					e.Author = c.as
-				}
-				for range 2 {
-					n.deliver(chat.Edited{Message: chat.Message{Memory: e}})
-				}
-				time.Sleep(time.Minute)
-				if got := w.storedText(m.ID); got != c.want {
-					t.Errorf("remembered is %q, want %q", got, c.want)
-				}
-				if got := w.storedText(w.run(acc).Said()); got != said || len(w.model.requests()) != calls {
-					t.Errorf("the answer is %q after %d calls; want %q and %d", got, len(w.model.requests()), said, calls)
-				}
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			if c.remember {
+				w.cfg.Turns.OnEdit = schedule.RememberEdit
+			}
+			n := w.start()
+			m := w.message(room, "ada", "fox?")
+			if c.stopped {
+				w.model.queue([]step{write(fox), pause(time.Hour)})
+			}
+			acc := n.send(m)
+			if c.stopped {
+				time.Sleep(time.Second)
+				n.stopAnswer(room)
+			}
+			_, said := w.waitAnswer(acc)
+			calls := 1
+			if c.later {
+				w.waitAnswer(n.sendText("next"))
+				calls++
+			}
+			time.Sleep(c.after)
+			e := m.Memory
+			if e.Text = c.text; c.as != "" {
+				e.Author = c.as
+			}
+			for range 2 {
+				n.deliver(chat.Edited{Message: chat.Message{Memory: e}})
+			}
+			time.Sleep(time.Minute)
+			if got := w.storedText(m.ID); got != c.want {
+				w.Errorf("remembered is %q, want %q", got, c.want)
+			}
+			if got := w.storedText(w.run(acc).Said()); got != said || len(w.model.requests()) != calls {
+				w.Errorf("the answer is %q after %d calls; want %q and %d", got, len(w.model.requests()), said, calls)
+			}
+		}))
 	}
 }
 
@@ -216,39 +215,37 @@ func TestAnotherAnswer(t *testing.T) {
 		"after it has acted": {acts: true, refused: true},
 		"after a stop":       {stopped: true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				if c.remember {
-					w.cfg.Turns.OnEdit = schedule.RememberEdit
-				}
-				w.addActions(&fakeAction{name: "WRITE", effect: action.Writes})
-				n := w.start()
-				m := w.message(room, "ada", "fox?")
-				switch {
-				case c.stopped:
-					w.model.queue([]step{write(fox), pause(time.Hour)})
-				case c.acts:
-					w.model.queue([]step{call(0, "a", "WRITE", "{}")}, []step{write("It is done.")})
-				}
-				acc := n.send(m)
-				if c.stopped {
-					time.Sleep(time.Second)
-					n.stopAnswer(room)
-				}
-				w.waitAnswer(acc)
-				time.Sleep(c.after)
-				before := len(w.model.requests())
-				got := n.deliver(chat.Edited{Message: chat.Message{Memory: m.Memory}, Again: true})
-				if got.Run != "" != c.again || got.Refused != "" != c.refused || c.again && got.Run != acc.Run {
-					t.Errorf("accepted as %+v", got)
-				}
-				w.waitAnswer(acc)
-				time.Sleep(time.Minute)
-				if asked := len(w.model.requests()) > before; asked != c.again {
-					t.Errorf("the model was asked again: %v, want %v", asked, c.again)
-				}
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			if c.remember {
+				w.cfg.Turns.OnEdit = schedule.RememberEdit
+			}
+			w.addActions(&fakeAction{name: "WRITE", effect: action.Writes})
+			n := w.start()
+			m := w.message(room, "ada", "fox?")
+			switch {
+			case c.stopped:
+				w.model.queue([]step{write(fox), pause(time.Hour)})
+			case c.acts:
+				w.model.queue([]step{call(0, "a", "WRITE", "{}")}, []step{write("It is done.")})
+			}
+			acc := n.send(m)
+			if c.stopped {
+				time.Sleep(time.Second)
+				n.stopAnswer(room)
+			}
+			w.waitAnswer(acc)
+			time.Sleep(c.after)
+			before := len(w.model.requests())
+			got := n.deliver(chat.Edited{Message: chat.Message{Memory: m.Memory}, Again: true})
+			if got.Run != "" != c.again || got.Refused != "" != c.refused || c.again && got.Run != acc.Run {
+				w.Errorf("accepted as %+v", got)
+			}
+			w.waitAnswer(acc)
+			time.Sleep(time.Minute)
+			if asked := len(w.model.requests()) > before; asked != c.again {
+				w.Errorf("the model was asked again: %v, want %v", asked, c.again)
+			}
+		}))
 	}
 }
 
@@ -359,34 +356,32 @@ func TestReaction(t *testing.T) {
 // A reaction that was taken back can be given again, and each event counts once: by its id on the platform, or by its time.
 func TestReactionGivenAgain(t *testing.T) {
 	for name, event := range map[string]func(i int) string{"by id": func(i int) string { return fmt.Sprint("update ", i) }, "by time": func(int) string { return "" }} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				n, m := w.start(), w.message(room, "ada", "Hello")
-				_, said := w.waitAnswer(n.send(m))
-				var all []chat.Reaction
-				at := time.Now()
-				for i, added := range []bool{true, false, true, false, true} {
-					if name == "by time" {
-						at = at.Add(time.Second)
-					}
-					all = append(all, chat.Reaction{Room: room, Author: "ada", Name: "ada", On: m.ID, Emoji: "👍", Added: added, Event: event(i), At: at})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			n, m := w.start(), w.message(room, "ada", "Hello")
+			_, said := w.waitAnswer(n.send(m))
+			var all []chat.Reaction
+			at := time.Now()
+			for i, added := range []bool{true, false, true, false, true} {
+				if name == "by time" {
+					at = at.Add(time.Second)
 				}
-				for _, again := range []bool{false, true} { // all are delivered twice
-					for i, r := range all {
-						if acc := n.deliver(r); acc.Duplicate != again {
-							t.Errorf("reaction %d is accepted as %+v", i, acc)
-						}
+				all = append(all, chat.Reaction{Room: room, Author: "ada", Name: "ada", On: m.ID, Emoji: "👍", Added: added, Event: event(i), At: at})
+			}
+			for _, again := range []bool{false, true} { // all are delivered twice
+				for i, r := range all {
+					if acc := n.deliver(r); acc.Duplicate != again {
+						w.Errorf("reaction %d is accepted as %+v", i, acc)
 					}
 				}
-				same := all[len(all)-1]
-				same.Event, same.At = "another "+same.Event, same.At.Add(time.Second)
-				if acc := n.deliver(same); !acc.Duplicate {
-					t.Errorf("another event that changes nothing is accepted as %+v", acc)
-				}
-				const add, remove = `*Added 👍 to: "Hello"*`, `*Removed 👍 to: "Hello"*`
-				w.wantStored(room, m.Text, said, add, remove, add, remove, add)
-			})
-		})
+			}
+			same := all[len(all)-1]
+			same.Event, same.At = "another "+same.Event, same.At.Add(time.Second)
+			if acc := n.deliver(same); !acc.Duplicate {
+				w.Errorf("another event that changes nothing is accepted as %+v", acc)
+			}
+			const add, remove = `*Added 👍 to: "Hello"*`, `*Removed 👍 to: "Hello"*`
+			w.wantStored(room, m.Text, said, add, remove, add, remove, add)
+		}))
 	}
 }
 

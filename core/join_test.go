@@ -10,6 +10,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/schedule"
+	"parley/internal/subtest"
 )
 
 // messagePart is what Ada sends as one of several messages.
@@ -27,54 +28,52 @@ func picture(n int) chat.Attachment {
 // the first says who is meant.
 func TestAlbumIsOneRun(t *testing.T) {
 	for in, gap := range map[chat.RoomID]time.Duration{room: time.Second, group: 900 * time.Millisecond} {
-		t.Run(string(in), func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				n := w.start()
-				begun := time.Now()
-				var run chat.RunID
-				var want []chat.MemoryID
-				for i := range 10 {
-					m := w.messagePart(in, "", picture(i))
-					if m.Group = "album"; i == 0 {
-						m.Text, m.Addressed = "What are these?", true
-					}
-					acc := n.send(m)
-					if i == 0 {
-						run = acc.Run
-					}
-					if want = append(want, m.ID); acc.Run != run || run == "" {
-						w.Errorf("picture %d has run %q, the first %q", i, acc.Run, run)
-					}
-					if in == group && i == 4 { // others are answered in their own turn
-						other := w.message(group, "eve", "Nice!")
-						if acc := n.send(other); acc.Run == run {
-							w.Error("another's words are part of the album")
-						}
-					}
-					time.Sleep(gap)
+		t.Run(string(in), subtest.Of(withHarness, func(w *harness) {
+			n := w.start()
+			begun := time.Now()
+			var run chat.RunID
+			var want []chat.MemoryID
+			for i := range 10 {
+				m := w.messagePart(in, "", picture(i))
+				if m.Group = "album"; i == 0 {
+					m.Text, m.Addressed = "What are these?", true
 				}
-				w.waitAnswer(chat.Accepted{Run: run})
-				if got := w.run(chat.Accepted{Run: run}).Inputs; !slices.Equal(got, want) {
-					w.Errorf("the run has %q; want %q", got, want)
+				acc := n.send(m)
+				if i == 0 {
+					run = acc.Run
 				}
-				calls := w.model.requests()
-				if len(calls) != 1 {
-					w.Fatalf("the model was asked %d times; want 1", len(calls))
+				if want = append(want, m.ID); acc.Run != run || run == "" {
+					w.Errorf("picture %d has run %q, the first %q", i, acc.Run, run)
 				}
-				if d := calls[0].From.Sub(begun); d > 10*time.Second {
-					w.Errorf("the model was asked after %v", d)
-				}
-				all := strings.Join(calls[0].texts(), "\n")
-				last := -1
-				for i := range 10 {
-					at := strings.Index(all, fmt.Sprintf("%d.jpg", i))
-					if at <= last {
-						w.Errorf("picture %d is at %d, the one before at %d", i, at, last)
+				if in == group && i == 4 { // others are answered in their own turn
+					other := w.message(group, "eve", "Nice!")
+					if acc := n.send(other); acc.Run == run {
+						w.Error("another's words are part of the album")
 					}
-					last = at
 				}
-			})
-		})
+				time.Sleep(gap)
+			}
+			w.waitAnswer(chat.Accepted{Run: run})
+			if got := w.run(chat.Accepted{Run: run}).Inputs; !slices.Equal(got, want) {
+				w.Errorf("the run has %q; want %q", got, want)
+			}
+			calls := w.model.requests()
+			if len(calls) != 1 {
+				w.Fatalf("the model was asked %d times; want 1", len(calls))
+			}
+			if d := calls[0].From.Sub(begun); d > 10*time.Second {
+				w.Errorf("the model was asked after %v", d)
+			}
+			all := strings.Join(calls[0].texts(), "\n")
+			last := -1
+			for i := range 10 {
+				at := strings.Index(all, fmt.Sprintf("%d.jpg", i))
+				if at <= last {
+					w.Errorf("picture %d is at %d, the one before at %d", i, at, last)
+				}
+				last = at
+			}
+		}))
 	}
 }
 
@@ -96,26 +95,24 @@ func TestPartsAreOneRun(t *testing.T) {
 		"a text":             {chat.Message{Memory: chat.Memory{Text: "Hello"}}, time.Second, false, 0},
 		"a voice":            {chat.Message{Memory: chat.Memory{Files: []chat.Attachment{voice}}}, time.Second, false, -1},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.cfg.Turns.Direct = schedule.Queue
-				n := w.start()
-				begun := time.Now()
-				first := w.message(room, "ada", c.first.Text)
-				first.Files, first.MayContinue = c.first.Files, c.first.MayContinue
-				one := n.send(first)
-				time.Sleep(c.after)
-				two := n.sendText("And now?")
-				if joined := one.Run == two.Run; joined != c.joins {
-					w.Errorf("it joined: %v; want %v", joined, c.joins)
-				}
-				w.waitAnswer(one)
-				w.wantAnswer(two, answer.Completed, "You said: And now?")
-				if got := w.model.requests()[0].From.Sub(begun); got != c.asked && c.asked >= 0 {
-					w.Errorf("the model was asked after %v", got)
-				}
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			w.cfg.Turns.Direct = schedule.Queue
+			n := w.start()
+			begun := time.Now()
+			first := w.message(room, "ada", c.first.Text)
+			first.Files, first.MayContinue = c.first.Files, c.first.MayContinue
+			one := n.send(first)
+			time.Sleep(c.after)
+			two := n.sendText("And now?")
+			if joined := one.Run == two.Run; joined != c.joins {
+				w.Errorf("it joined: %v; want %v", joined, c.joins)
+			}
+			w.waitAnswer(one)
+			w.wantAnswer(two, answer.Completed, "You said: And now?")
+			if got := w.model.requests()[0].From.Sub(begun); got != c.asked && c.asked >= 0 {
+				w.Errorf("the model was asked after %v", got)
+			}
+		}))
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/schedule"
+	"parley/internal/subtest"
 )
 
 // A gateway could lose the second answer here: a second message comes while
@@ -32,33 +33,31 @@ func TestSecondMessageDuringASlowAction(t *testing.T) {
 		{"supersede", schedule.Supersede, false, answer.Superseded}, {"supersede, elsewhere", schedule.Supersede, true, answer.Superseded},
 		{"queue", schedule.Queue, false, answer.Completed}, {"queue, elsewhere", schedule.Queue, true, answer.Completed},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				slow := &fakeAction{name: "WRITE", effect: action.Writes, do: takes(20 * time.Second)}
-				w.cfg.Turns.Direct, w.cfg.Plugins = c.policy, []action.Plugin{{Name: "test", Actions: []action.Action{slow}}}
-				d := w.recordEvents()
-				a := w.start()
-				b := a
-				if c.elsewhere {
-					b = w.start()
+		t.Run(c.name, subtest.Of(withHarness, func(w *harness) {
+			slow := &fakeAction{name: "WRITE", effect: action.Writes, do: takes(20 * time.Second)}
+			w.cfg.Turns.Direct, w.cfg.Plugins = c.policy, []action.Plugin{{Name: "test", Actions: []action.Action{slow}}}
+			d := w.recordEvents()
+			a := w.start()
+			b := a
+			if c.elsewhere {
+				b = w.start()
+			}
+			w.model.queue([]step{write(fox), call(0, "a", "WRITE", "{}")})
+			first := a.sendText("A")
+			time.Sleep(5 * time.Second)
+			second := b.sendText("B")
+			if o, _ := w.waitAnswer(first); o.Status != c.first {
+				w.Errorf("the first ended as %+v", o)
+			}
+			w.wantAnswer(second, answer.Completed, "You said: B")
+			third := a.sendText("C")
+			w.wantAnswer(third, answer.Completed, "You said: C")
+			for _, acc := range []chat.Accepted{first, second, third} {
+				if got := d.of(acc.Run); len(got) != 2 {
+					w.Errorf("of %s was heard %q: a run ends once; want 2", acc.Run, got)
 				}
-				w.model.queue([]step{write(fox), call(0, "a", "WRITE", "{}")})
-				first := a.sendText("A")
-				time.Sleep(5 * time.Second)
-				second := b.sendText("B")
-				if o, _ := w.waitAnswer(first); o.Status != c.first {
-					w.Errorf("the first ended as %+v", o)
-				}
-				w.wantAnswer(second, answer.Completed, "You said: B")
-				third := a.sendText("C")
-				w.wantAnswer(third, answer.Completed, "You said: C")
-				for _, acc := range []chat.Accepted{first, second, third} {
-					if got := d.of(acc.Run); len(got) != 2 {
-						w.Errorf("of %s was heard %q: a run ends once; want 2", acc.Run, got)
-					}
-				}
-			})
-		})
+			}
+		}))
 	}
 }
 
@@ -96,38 +95,36 @@ func TestAnnouncementsOutOfOrder(t *testing.T) {
 		},
 		"all lost": func(chat.ResponseID) (time.Duration, error) { return 0, errors.New("connection lost") },
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.cfg.Tracker = &whimsical{w.tracker, claim}
-				nodes := []*process{w.start(), w.start(), w.start()}
-				for range 3 {
-					w.model.queue([]step{pause(time.Second), write(fox), pause(2 * time.Second), write(" The end.")})
-				}
-				accepted := make([]chat.Accepted, 3)
-				var wg sync.WaitGroup
-				for i, n := range nodes {
-					m := w.message(room, "ada", fmt.Sprint("message ", i))
-					w.accepted = append(w.accepted, m.ID)
-					wg.Go(func() {
-						time.Sleep(time.Duration(i) * 10 * time.Millisecond)
-						var err error
-						if accepted[i], err = n.ProcessMessage(w.Context(), m); err != nil {
-							w.Error(err)
-						}
-					})
-				}
-				wg.Wait()
-				for _, acc := range accepted {
-					if o, _ := w.waitAnswer(acc); acc.Response == 3 && plain(o) != done {
-						w.Errorf("the last ended as %+v", o)
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			w.cfg.Tracker = &whimsical{w.tracker, claim}
+			nodes := []*process{w.start(), w.start(), w.start()}
+			for range 3 {
+				w.model.queue([]step{pause(time.Second), write(fox), pause(2 * time.Second), write(" The end.")})
+			}
+			accepted := make([]chat.Accepted, 3)
+			var wg sync.WaitGroup
+			for i, n := range nodes {
+				m := w.message(room, "ada", fmt.Sprint("message ", i))
+				w.accepted = append(w.accepted, m.ID)
+				wg.Go(func() {
+					time.Sleep(time.Duration(i) * 10 * time.Millisecond)
+					var err error
+					if accepted[i], err = n.ProcessMessage(w.Context(), m); err != nil {
+						w.Error(err)
 					}
+				})
+			}
+			wg.Wait()
+			for _, acc := range accepted {
+				if o, _ := w.waitAnswer(acc); acc.Response == 3 && plain(o) != done {
+					w.Errorf("the last ended as %+v", o)
 				}
-				calls := w.model.requests()
-				if last := calls[len(calls)-1].texts(); len(last) < 3 {
-					w.Errorf("the last prompt holds %q; want at least 3", last)
-				}
-			})
-		})
+			}
+			calls := w.model.requests()
+			if last := calls[len(calls)-1].texts(); len(last) < 3 {
+				w.Errorf("the last prompt holds %q; want at least 3", last)
+			}
+		}))
 	}
 }
 
@@ -193,28 +190,26 @@ func TestSaidAfterAStop(t *testing.T) {
 		"one by one":   {schedule.TurnPolicy{Direct: schedule.Supersede}, 1},
 		"nothing open": {schedule.TurnPolicy{Direct: schedule.Collect}, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.cfg.Turns.Direct, w.cfg.Turns.Window = c.turns.Direct, c.turns.Window
-				n, other := w.start(), w.start()
-				w.model.queue([]step{write(fox), pause(time.Minute)})
-				var stopped []chat.Accepted
-				for range c.before {
-					stopped = append(stopped, n.sendText("No"))
-					time.Sleep(time.Second)
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			w.cfg.Turns.Direct, w.cfg.Turns.Window = c.turns.Direct, c.turns.Window
+			n, other := w.start(), w.start()
+			w.model.queue([]step{write(fox), pause(time.Minute)})
+			var stopped []chat.Accepted
+			for range c.before {
+				stopped = append(stopped, n.sendText("No"))
+				time.Sleep(time.Second)
+			}
+			w.model.clear()
+			other.stopAnswer(room)
+			o, said := w.waitAnswer(n.sendText("Yes"))
+			if plain(o) != done || !strings.Contains(said, "Yes") {
+				w.Errorf(`it ended as %+v and said %q; want %+v and it to contain "Yes"`, o, said, done)
+			}
+			for _, acc := range stopped {
+				if o, _ := w.waitAnswer(acc); o.Status != answer.Stopped {
+					w.Errorf("before that: %+v", o)
 				}
-				w.model.clear()
-				other.stopAnswer(room)
-				o, said := w.waitAnswer(n.sendText("Yes"))
-				if plain(o) != done || !strings.Contains(said, "Yes") {
-					w.Errorf(`it ended as %+v and said %q; want %+v and it to contain "Yes"`, o, said, done)
-				}
-				for _, acc := range stopped {
-					if o, _ := w.waitAnswer(acc); o.Status != answer.Stopped {
-						w.Errorf("before that: %+v", o)
-					}
-				}
-			})
-		})
+			}
+		}))
 	}
 }

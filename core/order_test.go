@@ -12,6 +12,7 @@ import (
 	"parley/core/chat"
 	"parley/core/generate"
 	"parley/core/llm"
+	"parley/internal/subtest"
 )
 
 // form writes an answer in the form, letter by letter.
@@ -41,48 +42,44 @@ func TestReplyHasItsPlaceAmongActions(t *testing.T) {
 		"an unknown one":        {"NOT_THERE,REPLY", "", 6, "Done.", 2, []string{"NOT_THERE", "REPLY"}},
 		"not at all":            {"A", "", 6, "On it.\n\nA", 1, []string{"REPLY", "A"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.cfg.Generation = generate.Config{Mode: generate.XML, MaxSteps: c.steps}
-				w.addActions(shower("A", c.result), shower("B", c.result))
-				w.model.queue(form(c.actions, "On it."), form("REPLY", "Done."), form("REPLY", "And that."))
-				acc := w.start().sendText("Do it")
-				w.wantAnswer(acc, answer.Completed, c.said)
-				asked := w.model.requests()
-				if len(asked) != c.rounds {
-					t.Errorf("the model was asked %d times; want %d", len(asked), c.rounds)
-				}
-				if c.rounds > 1 && c.result != "" && !strings.Contains(asked[1].Messages[0].Text, "A {}: found") {
-					t.Errorf("the reply was asked for with %q", asked[1].texts())
-				}
-				if m := w.storedAnswer(acc); !slices.Equal(m.Actions, c.order) {
-					t.Errorf("remembered is %q; want %q", m.Actions, c.order)
-				}
-				w.wantNoTags()
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			w.cfg.Generation = generate.Config{Mode: generate.XML, MaxSteps: c.steps}
+			w.addActions(shower("A", c.result), shower("B", c.result))
+			w.model.queue(form(c.actions, "On it."), form("REPLY", "Done."), form("REPLY", "And that."))
+			acc := w.start().sendText("Do it")
+			w.wantAnswer(acc, answer.Completed, c.said)
+			asked := w.model.requests()
+			if len(asked) != c.rounds {
+				w.Errorf("the model was asked %d times; want %d", len(asked), c.rounds)
+			}
+			if c.rounds > 1 && c.result != "" && !strings.Contains(asked[1].Messages[0].Text, "A {}: found") {
+				w.Errorf("the reply was asked for with %q", asked[1].texts())
+			}
+			if m := w.storedAnswer(acc); !slices.Equal(m.Actions, c.order) {
+				w.Errorf("remembered is %q; want %q", m.Actions, c.order)
+			}
+			w.wantNoTags()
+		}))
 	}
 }
 
 // A text that is listed first is seen while the action works; one that is listed after it is not.
 func TestReplyIsHeldWhileTheActionWorks(t *testing.T) {
 	for actions, seen := range map[string]bool{"REPLY,A": true, "A,REPLY": false} {
-		t.Run(actions, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.useXML()
-				meanwhile := ""
-				w.addActions(&fakeAction{name: "A", do: func(context.Context, *action.Call) (action.Result, error) {
-					time.Sleep(5 * time.Second)
-					meanwhile = strings.Join(w.chat.visible(), "\n")
-					return action.Result{}, nil
-				}})
-				w.model.queue(form(actions, fox))
-				w.wantAnswer(w.start().sendText("Do it"), answer.Completed, fox)
-				if strings.Contains(meanwhile, fox) != seen {
-					t.Errorf("meanwhile people saw %q", meanwhile)
-				}
-			})
-		})
+		t.Run(actions, subtest.Of(withHarness, func(w *harness) {
+			w.useXML()
+			meanwhile := ""
+			w.addActions(&fakeAction{name: "A", do: func(context.Context, *action.Call) (action.Result, error) {
+				time.Sleep(5 * time.Second)
+				meanwhile = strings.Join(w.chat.visible(), "\n")
+				return action.Result{}, nil
+			}})
+			w.model.queue(form(actions, fox))
+			w.wantAnswer(w.start().sendText("Do it"), answer.Completed, fox)
+			if strings.Contains(meanwhile, fox) != seen {
+				w.Errorf("meanwhile people saw %q", meanwhile)
+			}
+		}))
 	}
 }
 

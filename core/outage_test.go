@@ -16,6 +16,7 @@ import (
 	"parley/core/chat"
 	"parley/core/storage"
 	"parley/gatewaytest"
+	"parley/internal/subtest"
 )
 
 var errDown = errors.New("out of reach")
@@ -38,37 +39,35 @@ func TestAcceptFails(t *testing.T) {
 // no user is left without the last word.
 func TestStoreIsDownForAMinute(t *testing.T) {
 	for _, effect := range []string{`note shown [""]`, `note shown ["m1"]`, "note verdict", "finish", "note acted"} {
-		t.Run(effect, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				var since time.Time
-				p := &gatewaytest.Faults{}
-				p.Refuse(func(name string) error {
-					if strings.HasPrefix(name, effect) && since.IsZero() {
-						since = time.Now()
-					}
-					ofStore := strings.HasPrefix(name, "note") || slices.Contains([]string{"accept", "start", "finish"}, name)
-					if ofStore && !since.IsZero() && time.Since(since) < time.Minute {
-						return errDown
-					}
-					return nil
-				})
-				w.wrap(p)
-				a := &fakeAction{name: "WRITE", effect: action.Writes}
-				w.addActions(a)
-				w.model.queue([]step{write(fox), pause(time.Second), call(0, "a", "WRITE", "{}")}, []step{write("Done.")})
-				n := w.start()
-				acc := n.sendText("A")
-				want := fox + "\n\nDone."
-				w.wantAnswer(acc, answer.Completed, want)
-				if since.IsZero() {
-					w.Fatal("the effect never came")
+		t.Run(effect, subtest.Of(withHarness, func(w *harness) {
+			var since time.Time
+			p := &gatewaytest.Faults{}
+			p.Refuse(func(name string) error {
+				if strings.HasPrefix(name, effect) && since.IsZero() {
+					since = time.Now()
 				}
-				w.wantVisible(want)
-				if a.times() != 1 || len(w.model.requests()) != 2 {
-					w.Errorf("%d actions, %d calls of the model; want 1 and 2", a.times(), len(w.model.requests()))
+				ofStore := strings.HasPrefix(name, "note") || slices.Contains([]string{"accept", "start", "finish"}, name)
+				if ofStore && !since.IsZero() && time.Since(since) < time.Minute {
+					return errDown
 				}
+				return nil
 			})
-		})
+			w.wrap(p)
+			a := &fakeAction{name: "WRITE", effect: action.Writes}
+			w.addActions(a)
+			w.model.queue([]step{write(fox), pause(time.Second), call(0, "a", "WRITE", "{}")}, []step{write("Done.")})
+			n := w.start()
+			acc := n.sendText("A")
+			want := fox + "\n\nDone."
+			w.wantAnswer(acc, answer.Completed, want)
+			if since.IsZero() {
+				w.Fatal("the effect never came")
+			}
+			w.wantVisible(want)
+			if a.times() != 1 || len(w.model.requests()) != 2 {
+				w.Errorf("%d actions, %d calls of the model; want 1 and 2", a.times(), len(w.model.requests()))
+			}
+		}))
 	}
 }
 
@@ -147,55 +146,53 @@ func TestSettleRefusesTheFirstPost(t *testing.T) {
 // Who has lost a run abandons it without another word.
 func TestLostRun(t *testing.T) {
 	for _, effect := range []string{"note text", "note acting", "note shown", "note verdict", "finish"} {
-		t.Run(effect, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				if effect == "note text" || effect == "note acting" {
-					w.watchOnly()
+		t.Run(effect, subtest.Of(withHarness, func(w *harness) {
+			if effect == "note text" || effect == "note acting" {
+				w.watchOnly()
+			}
+			var lost atomic.Bool
+			p := &gatewaytest.Faults{}
+			p.Refuse(func(name string) error {
+				if strings.HasPrefix(name, effect) {
+					lost.Store(true)
 				}
-				var lost atomic.Bool
-				p := &gatewaytest.Faults{}
-				p.Refuse(func(name string) error {
-					if strings.HasPrefix(name, effect) {
-						lost.Store(true)
-					}
-					if lost.Load() && (strings.HasPrefix(name, "note") || name == "finish") {
-						return answer.ErrLost
-					}
-					if lost.Load() && name == "start" {
-						return chat.ErrBusy
-					}
-					return nil
-				})
-				w.wrap(p)
-				w.addActions(&fakeAction{name: "WRITE", effect: action.Writes})
-				w.model.queue([]step{write(fox), pause(10 * time.Second), call(0, "a", "WRITE", "{}"), pause(time.Minute)}, []step{write("Done.")})
-				n := w.start()
-				m := w.message(room, "ada", "A")
-				acc, err := n.ProcessMessage(w.Context(), m)
-				w.Must(err)
-				cs, v, err := n.readAnswer(acc.Run)
-				if effect != "finish" && (!errors.Is(err, answer.ErrLost) || v.Outcome.Done()) {
-					w.Errorf("a reader was told %v, %+v", err, v.Outcome)
+				if lost.Load() && (strings.HasPrefix(name, "note") || name == "finish") {
+					return answer.ErrLost
 				}
-				for _, c := range cs {
-					if c.Kind == answer.Text && c.Text != fox && c.Text != "Done." {
-						w.Errorf("it said %q", c.Text)
-					}
+				if lost.Load() && name == "start" {
+					return chat.ErrBusy
 				}
-				for _, text := range w.chat.visible() {
-					if strings.Contains(text, "wrong") {
-						w.Errorf(`the chat shows %q; want it without "wrong"`, text)
-					}
-				}
-				synctest.Wait()
-				if calls := w.model.requests(); (effect == "note text" || effect == "note shown") && calls[0].To.Sub(calls[0].From) > 20*time.Second {
-					w.Errorf("the model went on for %v", calls[0].To.Sub(calls[0].From))
-				}
-				p.Refuse(nil)
-				w.model.queue([]step{write("Again.")})
-				w.waitAnswer(acc)
+				return nil
 			})
-		})
+			w.wrap(p)
+			w.addActions(&fakeAction{name: "WRITE", effect: action.Writes})
+			w.model.queue([]step{write(fox), pause(10 * time.Second), call(0, "a", "WRITE", "{}"), pause(time.Minute)}, []step{write("Done.")})
+			n := w.start()
+			m := w.message(room, "ada", "A")
+			acc, err := n.ProcessMessage(w.Context(), m)
+			w.Must(err)
+			cs, v, err := n.readAnswer(acc.Run)
+			if effect != "finish" && (!errors.Is(err, answer.ErrLost) || v.Outcome.Done()) {
+				w.Errorf("a reader was told %v, %+v", err, v.Outcome)
+			}
+			for _, c := range cs {
+				if c.Kind == answer.Text && c.Text != fox && c.Text != "Done." {
+					w.Errorf("it said %q", c.Text)
+				}
+			}
+			for _, text := range w.chat.visible() {
+				if strings.Contains(text, "wrong") {
+					w.Errorf(`the chat shows %q; want it without "wrong"`, text)
+				}
+			}
+			synctest.Wait()
+			if calls := w.model.requests(); (effect == "note text" || effect == "note shown") && calls[0].To.Sub(calls[0].From) > 20*time.Second {
+				w.Errorf("the model went on for %v", calls[0].To.Sub(calls[0].From))
+			}
+			p.Refuse(nil)
+			w.model.queue([]step{write("Again.")})
+			w.waitAnswer(acc)
+		}))
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"parley/core/generate"
 	"parley/core/llm"
 	"parley/gatewaytest"
+	"parley/internal/subtest"
 )
 
 // approvedAction is an action whose calls need an approval.
@@ -143,31 +144,29 @@ func TestParkedRunIsDenied(t *testing.T) {
 			w.start().stopAnswer(m.Room)
 		}, answer.Stopped, chat.Stopped},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				shop, n := w.withShop(), w.start()
-				m := w.message(room, "ada", "Order tea")
-				w.model.queue([]step{write(fox), call(0, "o", "ORDER", `{"item":"tea"}`)})
-				acc := n.send(m)
-				q := w.waitParked(acc)
-				c.deny(w, n, m)
-				o, _ := w.waitAnswer(acc)
-				time.Sleep(time.Minute)
-				if got := w.decisions(room); o.Status != c.status || !slices.Equal(got, []chat.Decision{c.decision}) || shop.times() > 0 {
-					t.Errorf("ended as %+v, decided %q, made %d times", o, got, shop.times())
-				}
-				if now, err := w.Store.Question(w.Context(), q.ID); err == nil && now.Open(time.Now()) {
-					t.Error("the question is still open; want it closed")
-				}
-				if name == "cleared" {
-					w.accepted = nil // it was forgotten, perhaps after its end was seen
-					w.chat.forgetSeen()
-				}
-				if r := w.run(acc); r.Continues || r.Parked {
-					t.Errorf("of the wait is left %+v", r)
-				}
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			shop, n := w.withShop(), w.start()
+			m := w.message(room, "ada", "Order tea")
+			w.model.queue([]step{write(fox), call(0, "o", "ORDER", `{"item":"tea"}`)})
+			acc := n.send(m)
+			q := w.waitParked(acc)
+			c.deny(w, n, m)
+			o, _ := w.waitAnswer(acc)
+			time.Sleep(time.Minute)
+			if got := w.decisions(room); o.Status != c.status || !slices.Equal(got, []chat.Decision{c.decision}) || shop.times() > 0 {
+				w.Errorf("ended as %+v, decided %q, made %d times", o, got, shop.times())
+			}
+			if now, err := w.Store.Question(w.Context(), q.ID); err == nil && now.Open(time.Now()) {
+				w.Error("the question is still open; want it closed")
+			}
+			if name == "cleared" {
+				w.accepted = nil // it was forgotten, perhaps after its end was seen
+				w.chat.forgetSeen()
+			}
+			if r := w.run(acc); r.Continues || r.Parked {
+				w.Errorf("of the wait is left %+v", r)
+			}
+		}))
 	}
 }
 
@@ -188,30 +187,28 @@ func TestParkedRunGoesOn(t *testing.T) {
 		"in steps": {generate.Config{Mode: generate.XML, MultiStep: true}, []step{write("<response><thought>t</thought><actions><action><name>LOOK</name></action>" + tag("tea") + tag("milk") +
 			"</actions><isFinish>true</isFinish></response>")}, write("<response><text>Both.</text></response>")},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.cfg.Generation = c.mode
-				shop, look := w.withShop(), &fakeAction{name: "LOOK"}
-				w.addActions(look)
-				w.model.queue(c.first, []step{c.last})
-				n := w.start()
-				acc := n.sendText("Order tea and milk")
-				for range 2 {
-					q := w.waitParked(acc)
-					n.shutdown()
-					n = w.start()
-					n.deliver(chat.Choice(pressed(q, 0)))
-					time.Sleep(time.Second)
-				}
-				if o, said := w.waitAnswer(acc); o.Status != answer.Completed || !strings.HasSuffix(said, "Both.") {
-					t.Errorf("ended as %+v with %q", o, said)
-				}
-				if got := w.decisions(room); shop.times() != 2 || look.times() != 1 || !slices.Equal(got, []chat.Decision{chat.Used, chat.Used}) {
-					t.Errorf("ordered %d times, looked %d times, decided %q", shop.times(), look.times(), got)
-				}
-				w.wantModelCalls(2)
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			w.cfg.Generation = c.mode
+			shop, look := w.withShop(), &fakeAction{name: "LOOK"}
+			w.addActions(look)
+			w.model.queue(c.first, []step{c.last})
+			n := w.start()
+			acc := n.sendText("Order tea and milk")
+			for range 2 {
+				q := w.waitParked(acc)
+				n.shutdown()
+				n = w.start()
+				n.deliver(chat.Choice(pressed(q, 0)))
+				time.Sleep(time.Second)
+			}
+			if o, said := w.waitAnswer(acc); o.Status != answer.Completed || !strings.HasSuffix(said, "Both.") {
+				w.Errorf("ended as %+v with %q", o, said)
+			}
+			if got := w.decisions(room); shop.times() != 2 || look.times() != 1 || !slices.Equal(got, []chat.Decision{chat.Used, chat.Used}) {
+				w.Errorf("ordered %d times, looked %d times, decided %q", shop.times(), look.times(), got)
+			}
+			w.wantModelCalls(2)
+		}))
 	}
 }
 
@@ -239,61 +236,57 @@ func TestParkedRunIsCheckedAgain(t *testing.T) {
 		"who may approve":      {func(w *harness, _ *approvedAction) { w.cfg.Access.Owners = map[chat.EntityID]bool{"olga": true} }, 0, false},
 		"the tool is not here": {func(w *harness, _ *approvedAction) { w.cfg.Plugins = nil }, 0, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				shop, acc, q := w.parkAndStop()
-				c.change(w, shop)
-				w.start().deliver(chat.Choice(pressed(q, 0)))
-				time.Sleep(time.Minute)
-				if r := w.run(acc); shop.times() != c.times || r.Parked != c.asks || r.Outcome.Done() == c.asks {
-					t.Errorf("made %d times; the run is %+v", shop.times(), r)
-				}
-				w.nodes[1].stopAnswer(room)
-				w.waitAnswer(acc)
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			shop, acc, q := w.parkAndStop()
+			c.change(w, shop)
+			w.start().deliver(chat.Choice(pressed(q, 0)))
+			time.Sleep(time.Minute)
+			if r := w.run(acc); shop.times() != c.times || r.Parked != c.asks || r.Outcome.Done() == c.asks {
+				w.Errorf("made %d times; the run is %+v", shop.times(), r)
+			}
+			w.nodes[1].stopAnswer(room)
+			w.waitAnswer(acc)
+		}))
 	}
 }
 
 // A run that goes on waits for an action that is not there yet, and says that nothing was done if it doesn't come.
 func TestParkedRunWaitsForItsAction(t *testing.T) {
 	for name, late := range map[string]bool{"it comes later": true, "it does not come": false} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				shop, acc, q := w.parkAndStop()
-				there := make(chan struct{})
-				w.cfg.Plugins = []action.Plugin{{Name: "shop", Live: func() []action.Action {
-					select {
-					case <-there:
-						return []action.Action{shop}
-					default:
-						return nil
-					}
-				}, Await: func(ctx context.Context, s action.TurnContext, name string, _ json.RawMessage) error {
-					if name != "ORDER" || s.Message.Author != "ada" {
-						t.Errorf(`it waits for %s of %s; want "ORDER" and "ada"`, name, s.Message.Author)
-					}
-					time.Sleep(10 * time.Second)
-					if !late {
-						return errors.New("the shop can't be reached")
-					}
-					close(there)
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			shop, acc, q := w.parkAndStop()
+			there := make(chan struct{})
+			w.cfg.Plugins = []action.Plugin{{Name: "shop", Live: func() []action.Action {
+				select {
+				case <-there:
+					return []action.Action{shop}
+				default:
 					return nil
-				}}}
-				w.start().deliver(chat.Choice(pressed(q, 0)))
-				time.Sleep(time.Minute)
-				o, _ := w.waitAnswer(acc)
-				want := map[bool]chat.Decision{true: chat.Used, false: chat.Approved}[late]
-				if got := w.decisions(room); o.Status != answer.Completed || (shop.times() == 1) != late || late && !slices.Equal(got, []chat.Decision{want}) {
-					t.Errorf("ended as %+v, made %d times, decided %q", o, shop.times(), got)
 				}
-				asked := w.model.requests()
-				told := asked[len(asked)-1].Messages
-				if said := told[len(told)-1].Text; !late && said != "Error: Nothing was done: the shop can't be reached." {
-					t.Errorf("the model was told %q", said)
+			}, Await: func(ctx context.Context, s action.TurnContext, name string, _ json.RawMessage) error {
+				if name != "ORDER" || s.Message.Author != "ada" {
+					w.Errorf(`it waits for %s of %s; want "ORDER" and "ada"`, name, s.Message.Author)
 				}
-			})
-		})
+				time.Sleep(10 * time.Second)
+				if !late {
+					return errors.New("the shop can't be reached")
+				}
+				close(there)
+				return nil
+			}}}
+			w.start().deliver(chat.Choice(pressed(q, 0)))
+			time.Sleep(time.Minute)
+			o, _ := w.waitAnswer(acc)
+			want := map[bool]chat.Decision{true: chat.Used, false: chat.Approved}[late]
+			if got := w.decisions(room); o.Status != answer.Completed || (shop.times() == 1) != late || late && !slices.Equal(got, []chat.Decision{want}) {
+				w.Errorf("ended as %+v, made %d times, decided %q", o, shop.times(), got)
+			}
+			asked := w.model.requests()
+			told := asked[len(asked)-1].Messages
+			if said := told[len(told)-1].Text; !late && said != "Error: Nothing was done: the shop can't be reached." {
+				w.Errorf("the model was told %q", said)
+			}
+		}))
 	}
 }
 

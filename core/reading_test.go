@@ -14,6 +14,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/schedule"
+	"parley/internal/subtest"
 )
 
 // fakeReader reads files by their references, and takes its time.
@@ -194,25 +195,23 @@ func TestWhatIsRead(t *testing.T) {
 // IN-12: who edits the words while a file is read does so in vain neither for the words nor for the file.
 func TestEditWhileReading(t *testing.T) {
 	for _, policy := range []schedule.EditPolicy{schedule.ReviseAnswer, schedule.RememberEdit} {
-		t.Run(string(policy), func(t *testing.T) {
-			withReader(t, func(w *harness, r *fakeReader) {
-				w.cfg.Turns.OnEdit = policy
-				n := w.start()
-				r.takes = 10 * time.Second
-				m := with(w.message(room, "ada", "Lok"), pic("a"))
-				acc := n.send(m)
-				time.Sleep(2 * time.Second)
-				m.Text = "Look"
-				_, err := n.ProcessMessage(w.Context(), chat.Edited{Message: chat.Message{Memory: m.Memory}})
-				w.Must(err)
-				w.wantAnswer(acc, answer.Completed, "You said: Look\n[File: a, image/png]\n  seen a")
-				got, err := w.Store.Memory(w.Context(), m.ID)
-				w.Must(err)
-				if got.Text != "Look" || got.Files[0].Description != "seen a" {
-					t.Errorf("remembered is %+v", got)
-				}
-			})
-		})
+		t.Run(string(policy), subtest.Of(withReader, func(w *harness, r *fakeReader) {
+			w.cfg.Turns.OnEdit = policy
+			n := w.start()
+			r.takes = 10 * time.Second
+			m := with(w.message(room, "ada", "Lok"), pic("a"))
+			acc := n.send(m)
+			time.Sleep(2 * time.Second)
+			m.Text = "Look"
+			_, err := n.ProcessMessage(w.Context(), chat.Edited{Message: chat.Message{Memory: m.Memory}})
+			w.Must(err)
+			w.wantAnswer(acc, answer.Completed, "You said: Look\n[File: a, image/png]\n  seen a")
+			got, err := w.Store.Memory(w.Context(), m.ID)
+			w.Must(err)
+			if got.Text != "Look" || got.Files[0].Description != "seen a" {
+				w.Errorf("remembered is %+v", got)
+			}
+		}))
 	}
 }
 
@@ -291,27 +290,25 @@ func TestPicturesOfTheSameQuestion(t *testing.T) {
 			w.Must(err)
 		}, "a b"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withReader(t, func(w *harness, r *fakeReader) {
-				w.cfg.Models.LargeVision, w.cfg.Turns.OnEdit = true, schedule.ReviseAnswer
-				n := w.start()
-				m := with(w.message(room, "ada", "One"), pic("a"))
-				w.waitAnswer(n.send(m))
-				c.again(w, n, m)
-				time.Sleep(time.Minute)
-				synctest.Wait()
-				var shown []string
-				for _, call := range w.model.requests() {
-					for _, b := range call.Messages[len(call.Messages)-1].Images {
-						shown = append(shown, b.Name)
-					}
+		t.Run(name, subtest.Of(withReader, func(w *harness, r *fakeReader) {
+			w.cfg.Models.LargeVision, w.cfg.Turns.OnEdit = true, schedule.ReviseAnswer
+			n := w.start()
+			m := with(w.message(room, "ada", "One"), pic("a"))
+			w.waitAnswer(n.send(m))
+			c.again(w, n, m)
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			var shown []string
+			for _, call := range w.model.requests() {
+				for _, b := range call.Messages[len(call.Messages)-1].Images {
+					shown = append(shown, b.Name)
 				}
-				if got := strings.Join(shown, " "); got != c.want || r.was() != "" {
-					t.Errorf("shown are %q; want %q", got, c.want)
-				}
-				w.chat.forgetSeen() // the answer changes after its end
-			})
-		})
+			}
+			if got := strings.Join(shown, " "); got != c.want || r.was() != "" {
+				w.Errorf("shown are %q; want %q", got, c.want)
+			}
+			w.chat.forgetSeen() // the answer changes after its end
+		}))
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"parley/core/relay"
 	"parley/core/schedule"
 	"parley/gatewaytest"
+	"parley/internal/subtest"
 )
 
 // lossyBus loses frames.
@@ -98,29 +99,27 @@ func TestWatchWithALossyBus(t *testing.T) {
 			return len(f.Changes) > 0 && f.Changes[len(f.Changes)-1].Kind == answer.Ended
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.watchOnly()
-				w.cfg.Bus = &lossyBus{Bus: w.bus, drops: loses}
-				a, b := w.start(), w.start()
-				script := slices.Repeat([]step{write("word "), pause(700 * time.Millisecond)}, 20)
-				w.model.queue(script)
-				acc := a.sendText("A")
-				time.Sleep(time.Second)
-				_, v, err := b.readAnswer(acc.Run)
-				if errors.Is(err, answer.ErrLost) { // as anyone who watches has to
-					_, v, err = b.readAnswer(acc.Run)
-				}
-				w.Must(err)
-				if v.Text() != strings.Repeat("word ", 20) || plain(v.Outcome) != done {
-					w.Errorf("the reader sees %q, %+v", v.Text(), v.Outcome)
-				}
-				o, _ := w.waitAnswer(acc)
-				if r := w.run(acc); plain(o) != done || time.Since(r.Opened) > 20*700*time.Millisecond+2500*time.Millisecond {
-					w.Errorf("seen %v after the start", time.Since(r.Opened))
-				}
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			w.watchOnly()
+			w.cfg.Bus = &lossyBus{Bus: w.bus, drops: loses}
+			a, b := w.start(), w.start()
+			script := slices.Repeat([]step{write("word "), pause(700 * time.Millisecond)}, 20)
+			w.model.queue(script)
+			acc := a.sendText("A")
+			time.Sleep(time.Second)
+			_, v, err := b.readAnswer(acc.Run)
+			if errors.Is(err, answer.ErrLost) { // as anyone who watches has to
+				_, v, err = b.readAnswer(acc.Run)
+			}
+			w.Must(err)
+			if v.Text() != strings.Repeat("word ", 20) || plain(v.Outcome) != done {
+				w.Errorf("the reader sees %q, %+v", v.Text(), v.Outcome)
+			}
+			o, _ := w.waitAnswer(acc)
+			if r := w.run(acc); plain(o) != done || time.Since(r.Opened) > 20*700*time.Millisecond+2500*time.Millisecond {
+				w.Errorf("seen %v after the start", time.Since(r.Opened))
+			}
+		}))
 	}
 }
 
@@ -237,29 +236,27 @@ func TestPlannedStopFreesItsRuns(t *testing.T) {
 // ends that run.
 func TestSecondMessageElsewhere(t *testing.T) {
 	for policy, want := range map[schedule.Policy]answer.Status{schedule.Supersede: answer.Superseded, schedule.Queue: answer.Completed} {
-		t.Run(string(policy), func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.cfg.Turns.Direct = policy
-				a, b := w.start(), w.start()
-				w.model.queue([]step{write(fox), pause(time.Minute)})
-				first := a.sendText("A")
-				time.Sleep(time.Second)
-				said := time.Now()
-				second := b.sendText("B")
-				o, _ := w.waitAnswer(first)
-				if took := time.Since(said); policy == schedule.Supersede && took > 200*time.Millisecond {
-					w.Errorf("the first ended %v after the second message", took)
-				}
-				if o.Status != want {
-					w.Errorf("the first ended as %+v", o)
-				}
-				begun := time.Now()
-				w.wantAnswer(second, answer.Completed, "You said: B")
-				if time.Since(begun) > time.Second {
-					w.Errorf("the second was answered %v after the first", time.Since(begun))
-				}
-			})
-		})
+		t.Run(string(policy), subtest.Of(withHarness, func(w *harness) {
+			w.cfg.Turns.Direct = policy
+			a, b := w.start(), w.start()
+			w.model.queue([]step{write(fox), pause(time.Minute)})
+			first := a.sendText("A")
+			time.Sleep(time.Second)
+			said := time.Now()
+			second := b.sendText("B")
+			o, _ := w.waitAnswer(first)
+			if took := time.Since(said); policy == schedule.Supersede && took > 200*time.Millisecond {
+				w.Errorf("the first ended %v after the second message", took)
+			}
+			if o.Status != want {
+				w.Errorf("the first ended as %+v", o)
+			}
+			begun := time.Now()
+			w.wantAnswer(second, answer.Completed, "You said: B")
+			if time.Since(begun) > time.Second {
+				w.Errorf("the second was answered %v after the first", time.Since(begun))
+			}
+		}))
 	}
 }
 
@@ -365,27 +362,25 @@ func TestChoiceElsewhere(t *testing.T) {
 		"the bus loses all":  {func(relay.Frame) bool { return true }, 3 * time.Second},
 		"every second frame": {func() func(relay.Frame) bool { n := 0; return func(relay.Frame) bool { n++; return n%2 == 0 } }(), 3 * time.Second},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.cfg.Bus = &lossyBus{Bus: w.bus, drops: tt.loses}
-				w.addActions(&fakeAction{name: "PLAY", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
-					q, err := c.Choose(ctx, "Which one?", chat.Question{Options: []string{"Dunes", "Rain"}})
-					if err != nil {
-						return action.Result{}, err
-					}
-					return action.Result{Text: q.Options[q.Choice]}, nil
-				}})
-				a, b := w.start(), w.start()
-				w.model.queue([]step{call(0, "a", "PLAY", "{}")}, []step{write("Playing.")})
-				acc := a.sendText("play")
-				time.Sleep(3300 * time.Millisecond)
-				chosen := time.Now()
-				b.deliver(chat.Choice(pressed(w.question(acc), 1)))
-				o, _ := w.waitAnswer(acc)
-				if took := time.Since(chosen); o.Status != answer.Completed || took > tt.most {
-					w.Errorf("%v after the choice the answer is %+v", took, o)
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			w.cfg.Bus = &lossyBus{Bus: w.bus, drops: tt.loses}
+			w.addActions(&fakeAction{name: "PLAY", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
+				q, err := c.Choose(ctx, "Which one?", chat.Question{Options: []string{"Dunes", "Rain"}})
+				if err != nil {
+					return action.Result{}, err
 				}
-			})
-		})
+				return action.Result{Text: q.Options[q.Choice]}, nil
+			}})
+			a, b := w.start(), w.start()
+			w.model.queue([]step{call(0, "a", "PLAY", "{}")}, []step{write("Playing.")})
+			acc := a.sendText("play")
+			time.Sleep(3300 * time.Millisecond)
+			chosen := time.Now()
+			b.deliver(chat.Choice(pressed(w.question(acc), 1)))
+			o, _ := w.waitAnswer(acc)
+			if took := time.Since(chosen); o.Status != answer.Completed || took > tt.most {
+				w.Errorf("%v after the choice the answer is %+v", took, o)
+			}
+		}))
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/subtest"
 )
 
 // IN-16: a message that arrives again while its own run waits for a choice is not that choice, whichever replica it reaches.
@@ -65,61 +66,53 @@ func TestResentNumberForgetsNothing(t *testing.T) {
 // IN-16: a known message changes nothing else either: it is not asked again whether its author may write, no turn gives way,
 // and a choice that was typed stays one for anyone who sends it again.
 func TestResentMessageOnlyAttaches(t *testing.T) {
-	t.Run("not invited any more", func(t *testing.T) {
-		withHarness(t, func(w *harness) {
-			n := w.start()
-			m := w.message(room, "ada", "/help")
-			first := n.send(m)
-			w.waitAnswer(first)
-			delete(w.cfg.Access.Allowed.Accounts, "ada")
-			if again := n.send(m); !again.Duplicate || again.Run != first.Run {
-				w.Errorf("again: %+v", again)
-			}
-		})
-	})
-	t.Run("a choice that was typed", func(t *testing.T) {
-		withQuestion(t, func(w *harness, n *process, c *chooser, _ chat.Question) {
-			m := w.message(room, "ada", "yes")
-			first := n.send(m)
-			w.waitAnswer(first)
-			if again := n.send(m); !again.Duplicate || again.Run != first.Run || !again.Chosen || len(c.chosen) != 1 {
-				w.Errorf("again: %+v; chosen was %+v", again, c.chosen)
-			}
-		})
-	})
-	t.Run("a retry", func(t *testing.T) {
-		withHarness(t, func(w *harness) {
-			n := w.start()
-			w.waitAnswer(n.sendText("A"))
-			m := w.message(room, "ada", "/retry")
-			first := n.send(m)
-			w.waitAnswer(first)
-			w.model.queue([]step{write(fox), pause(time.Minute), write(" The end.")})
-			later := n.sendText("B")
-			time.Sleep(time.Second)
-			if again := n.send(m); !again.Duplicate || again.Run != first.Run {
-				w.Errorf("again: %+v", again)
-			}
-			w.wantAnswer(later, answer.Completed, fox+" The end.")
-			w.chat.forgetSeen() // what was said first is not remembered
-		})
-	})
-	t.Run("with another text", func(t *testing.T) {
-		withHarness(t, func(w *harness) {
-			n := w.start()
-			m := w.message(room, "ada", "A")
-			first := n.send(m)
-			w.waitAnswer(first)
-			m.Text = strings.Repeat("B", 10)
-			if again := n.send(m); !again.Duplicate || !again.Altered || again.Run != first.Run {
-				w.Errorf("again: %+v", again)
-			}
-			if known, err := n.Known(w.Context(), m.ID); err != nil || !known {
-				w.Errorf("known: %v, %v", known, err)
-			}
-			if known, err := n.Known(w.Context(), "fake/ada/never"); err != nil || known {
-				w.Errorf("what never came is known: %v, %v", known, err)
-			}
-		})
-	})
+	t.Run("not invited any more", subtest.Of(withHarness, func(w *harness) {
+		n := w.start()
+		m := w.message(room, "ada", "/help")
+		first := n.send(m)
+		w.waitAnswer(first)
+		delete(w.cfg.Access.Allowed.Accounts, "ada")
+		if again := n.send(m); !again.Duplicate || again.Run != first.Run {
+			w.Errorf("again: %+v", again)
+		}
+	}))
+	t.Run("a choice that was typed", subtest.Of(withQuestion, func(w *harness, n *process, c *chooser, _ chat.Question) {
+		m := w.message(room, "ada", "yes")
+		first := n.send(m)
+		w.waitAnswer(first)
+		if again := n.send(m); !again.Duplicate || again.Run != first.Run || !again.Chosen || len(c.chosen) != 1 {
+			w.Errorf("again: %+v; chosen was %+v", again, c.chosen)
+		}
+	}))
+	t.Run("a retry", subtest.Of(withHarness, func(w *harness) {
+		n := w.start()
+		w.waitAnswer(n.sendText("A"))
+		m := w.message(room, "ada", "/retry")
+		first := n.send(m)
+		w.waitAnswer(first)
+		w.model.queue([]step{write(fox), pause(time.Minute), write(" The end.")})
+		later := n.sendText("B")
+		time.Sleep(time.Second)
+		if again := n.send(m); !again.Duplicate || again.Run != first.Run {
+			w.Errorf("again: %+v", again)
+		}
+		w.wantAnswer(later, answer.Completed, fox+" The end.")
+		w.chat.forgetSeen() // what was said first is not remembered
+	}))
+	t.Run("with another text", subtest.Of(withHarness, func(w *harness) {
+		n := w.start()
+		m := w.message(room, "ada", "A")
+		first := n.send(m)
+		w.waitAnswer(first)
+		m.Text = strings.Repeat("B", 10)
+		if again := n.send(m); !again.Duplicate || !again.Altered || again.Run != first.Run {
+			w.Errorf("again: %+v", again)
+		}
+		if known, err := n.Known(w.Context(), m.ID); err != nil || !known {
+			w.Errorf("known: %v, %v", known, err)
+		}
+		if known, err := n.Known(w.Context(), "fake/ada/never"); err != nil || known {
+			w.Errorf("what never came is known: %v, %v", known, err)
+		}
+	}))
 }

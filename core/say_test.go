@@ -12,6 +12,7 @@ import (
 	"parley/core/chat"
 	"parley/core/schedule"
 	"parley/gatewaytest"
+	"parley/internal/subtest"
 )
 
 // sendNotice says something to a room, as the agent.
@@ -65,52 +66,46 @@ func TestSayInReply(t *testing.T) {
 // What the agent says by itself waits for the answer under way, under every policy, and gives way to none.
 func TestSayInterruptsNothing(t *testing.T) {
 	for _, policy := range []schedule.Policy{schedule.Supersede, schedule.Queue, schedule.Collect} {
-		t.Run(string(policy), func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.cfg.Turns.Direct = policy
-				n := w.start()
-				w.model.queue([]step{write(fox), pause(time.Minute), write(" The end.")})
-				a := n.sendText("A")
-				time.Sleep(time.Second)
-				told := n.sendNotice(chat.Notice{To: chat.Address{Room: room}, Text: "It rains."})
-				time.Sleep(10 * time.Second)
-				if r := w.run(told); r.Epoch != 0 {
-					w.Errorf("it was begun under an answer: %+v", r)
-				}
-				w.wantAnswer(a, answer.Completed, fox+" The end.")
-				w.wantAnswer(told, answer.Completed, "It rains.")
-				w.wantVisible(fox+" The end.", "It rains.")
-			})
-		})
-	}
-	t.Run("a later question interrupts the answer, and not the notice", func(t *testing.T) {
-		withHarness(t, func(w *harness) {
+		t.Run(string(policy), subtest.Of(withHarness, func(w *harness) {
+			w.cfg.Turns.Direct = policy
 			n := w.start()
-			w.model.queue([]step{write(fox), pause(time.Minute)})
+			w.model.queue([]step{write(fox), pause(time.Minute), write(" The end.")})
 			a := n.sendText("A")
 			time.Sleep(time.Second)
 			told := n.sendNotice(chat.Notice{To: chat.Address{Room: room}, Text: "It rains."})
-			b := n.sendText("B")
-			w.wantAnswer(b, answer.Completed, "You said: B")
-			w.wantAnswer(told, answer.Completed, "It rains.")
-			w.wantAnswer(a, answer.Superseded, fox+"\n\n_(Interrupted by a newer message.)_")
-			if got := w.chat.visible(); len(got) != 3 || got[1] != "It rains." || got[2] != "You said: B" {
-				w.Errorf("the chat shows %q", got)
+			time.Sleep(10 * time.Second)
+			if r := w.run(told); r.Epoch != 0 {
+				w.Errorf("it was begun under an answer: %+v", r)
 			}
-		})
-	})
-	t.Run("a stop ends the answer, and not the notice", func(t *testing.T) {
-		withHarness(t, func(w *harness) {
-			n := w.start()
-			w.model.queue([]step{write(fox), pause(time.Minute)})
-			a := n.sendText("A")
-			time.Sleep(time.Second)
-			told := n.sendNotice(chat.Notice{To: chat.Address{Room: room}, Text: "It rains."})
-			n.stopAnswer(room)
-			w.wantAnswer(a, answer.Stopped, fox+"\n\n_(Stopped.)_")
+			w.wantAnswer(a, answer.Completed, fox+" The end.")
 			w.wantAnswer(told, answer.Completed, "It rains.")
-		})
-	})
+			w.wantVisible(fox+" The end.", "It rains.")
+		}))
+	}
+	t.Run("a later question interrupts the answer, and not the notice", subtest.Of(withHarness, func(w *harness) {
+		n := w.start()
+		w.model.queue([]step{write(fox), pause(time.Minute)})
+		a := n.sendText("A")
+		time.Sleep(time.Second)
+		told := n.sendNotice(chat.Notice{To: chat.Address{Room: room}, Text: "It rains."})
+		b := n.sendText("B")
+		w.wantAnswer(b, answer.Completed, "You said: B")
+		w.wantAnswer(told, answer.Completed, "It rains.")
+		w.wantAnswer(a, answer.Superseded, fox+"\n\n_(Interrupted by a newer message.)_")
+		if got := w.chat.visible(); len(got) != 3 || got[1] != "It rains." || got[2] != "You said: B" {
+			w.Errorf("the chat shows %q", got)
+		}
+	}))
+	t.Run("a stop ends the answer, and not the notice", subtest.Of(withHarness, func(w *harness) {
+		n := w.start()
+		w.model.queue([]step{write(fox), pause(time.Minute)})
+		a := n.sendText("A")
+		time.Sleep(time.Second)
+		told := n.sendNotice(chat.Notice{To: chat.Address{Room: room}, Text: "It rains."})
+		n.stopAnswer(room)
+		w.wantAnswer(a, answer.Stopped, fox+"\n\n_(Stopped.)_")
+		w.wantAnswer(told, answer.Completed, "It rains.")
+	}))
 }
 
 // One key is one notice, anyone who repeats it, on whichever replica.

@@ -17,6 +17,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/quota"
+	"parley/internal/subtest"
 )
 
 // withSoftLimit gives the next processes a soft limit that each answer exceeds, and two models, of which the second one costs half of the first; or none
@@ -71,46 +72,44 @@ func TestSoftLimitAsks(t *testing.T) {
 		"stopped without":          {"olga", []string{"Go on", "Stop"}, 1, true, false, "Okay, I stopped before it cost anything."},
 		"no option but to stop it": {"bob", nil, 0, false, false, "My owner can let it go on."},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				dear, cheap := w.withSoftLimit(0, c.cheap)
-				dear.queue([]step{write("Dear.")})
-				cheap.queue([]step{write("Cheap.")})
-				n := w.start()
-				acc := n.send(w.groupMention(c.asker, "A long story"))
-				if c.options == nil {
-					if o, said := w.waitAnswer(acc); o.Status != answer.Completed || !strings.HasSuffix(said, c.says) || len(dear.requests())+len(cheap.requests()) > 0 {
-						t.Errorf("%+v %q", o, said)
-					}
-					return
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			dear, cheap := w.withSoftLimit(0, c.cheap)
+			dear.queue([]step{write("Dear.")})
+			cheap.queue([]step{write("Cheap.")})
+			n := w.start()
+			acc := n.send(w.groupMention(c.asker, "A long story"))
+			if c.options == nil {
+				if o, said := w.waitAnswer(acc); o.Status != answer.Completed || !strings.HasSuffix(said, c.says) || len(dear.requests())+len(cheap.requests()) > 0 {
+					w.Errorf("%+v %q", o, said)
 				}
-				q := w.waitParked(acc)
-				if !slices.Equal(labels(q), c.options) || slices.Contains(q.For, "bob") != (c.asker == "bob") || len(dear.requests())+len(cheap.requests()) > 0 {
-					t.Fatalf("it asks %+v", q)
-				}
-				if shown := w.chat.visible(); len(shown) != 1 || !strings.Contains(shown[0], "would exceed the soft limit of") {
-					t.Errorf("people see %q", shown)
-				}
-				if c.restart {
-					n.shutdown()
-					time.Sleep(20 * time.Minute) // longer than any turn
-					n = w.start()
-				}
-				if acc := n.deliver(chat.Choice{Question: q.ID, Option: c.press, Room: q.Room, Author: "eve", Name: "Eve"}); acc.Refused == "" {
-					t.Error("a stranger can choose")
-				}
-				n.deliver(chat.Choice{Question: q.ID, Option: c.press, Room: q.Room, Author: c.asker, Name: string(c.asker)})
-				if o, said := w.waitAnswer(acc); o.Status != answer.Completed || said != c.says {
-					t.Errorf("%+v %q", o, said)
-				}
-				if acc := n.deliver(chat.Choice{Question: q.ID, Option: 0, Room: q.Room, Author: c.asker}); acc.Refused == "" && c.press != 0 {
-					t.Error("the second press was accepted; want it refused")
-				}
-				if len(dear.requests())+len(cheap.requests()) > 1 || len(w.chat.visible()) != 1 {
-					t.Errorf("people see %q", w.chat.visible())
-				}
-			})
-		})
+				return
+			}
+			q := w.waitParked(acc)
+			if !slices.Equal(labels(q), c.options) || slices.Contains(q.For, "bob") != (c.asker == "bob") || len(dear.requests())+len(cheap.requests()) > 0 {
+				w.Fatalf("it asks %+v", q)
+			}
+			if shown := w.chat.visible(); len(shown) != 1 || !strings.Contains(shown[0], "would exceed the soft limit of") {
+				w.Errorf("people see %q", shown)
+			}
+			if c.restart {
+				n.shutdown()
+				time.Sleep(20 * time.Minute) // longer than any turn
+				n = w.start()
+			}
+			if acc := n.deliver(chat.Choice{Question: q.ID, Option: c.press, Room: q.Room, Author: "eve", Name: "Eve"}); acc.Refused == "" {
+				w.Error("a stranger can choose")
+			}
+			n.deliver(chat.Choice{Question: q.ID, Option: c.press, Room: q.Room, Author: c.asker, Name: string(c.asker)})
+			if o, said := w.waitAnswer(acc); o.Status != answer.Completed || said != c.says {
+				w.Errorf("%+v %q", o, said)
+			}
+			if acc := n.deliver(chat.Choice{Question: q.ID, Option: 0, Room: q.Room, Author: c.asker}); acc.Refused == "" && c.press != 0 {
+				w.Error("the second press was accepted; want it refused")
+			}
+			if len(dear.requests())+len(cheap.requests()) > 1 || len(w.chat.visible()) != 1 {
+				w.Errorf("people see %q", w.chat.visible())
+			}
+		}))
 	}
 }
 
@@ -118,32 +117,30 @@ func TestSoftLimitAsks(t *testing.T) {
 // are given back.
 func TestSoftLimitIsReserved(t *testing.T) {
 	for name, hard := range map[string]quota.USD{"alone": 0, "with a hard limit": quota.Dollar} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.cfg.Access.Direct = access.DirectOpen
-				storyteller := &storyteller{}
-				w.withSoftLimits(quota.Limits{Soft: quota.Soft{Total: 10_000_000}, Total: quota.Cost{USD: hard}}, false)
-				tariff := quota.Tariff{Price: quota.Price{Rates: quota.Rates{Input: 2e6, Output: 2e6}}, Known: true}
-				chain := []llm.Named{{Name: "dear", Model: storyteller}}
-				w.cfg.Models = w.cfg.Meter.Models(llm.Models{Large: storyteller, Chat: chain}, quota.Tariffs{Chat: map[string]quota.Tariff{"dear": tariff}})
-				n := w.start()
-				var all []chat.Accepted
-				for i := range 30 {
-					who := fmt.Sprint("eve", i)
-					all = append(all, n.send(w.message(chat.RoomID("fake/"+who), chat.EntityID(who), "A long story")))
-				}
-				for _, acc := range all {
-					w.waitAnswer(acc)
-				}
-				synctest.Wait()
-				if asked := storyteller.asked.Load(); asked < 1 || asked > 4 { // an answer is estimated at more than $0.002
-					t.Errorf("%d of %d passed; want at least 1 and at most 4", asked, len(all))
-				}
-				if got, want := w.spent("total").USD, quota.USD(storyteller.asked.Load()*200*2000); got != want {
-					t.Errorf("%d was spent, not %d", got, want)
-				}
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			w.cfg.Access.Direct = access.DirectOpen
+			storyteller := &storyteller{}
+			w.withSoftLimits(quota.Limits{Soft: quota.Soft{Total: 10_000_000}, Total: quota.Cost{USD: hard}}, false)
+			tariff := quota.Tariff{Price: quota.Price{Rates: quota.Rates{Input: 2e6, Output: 2e6}}, Known: true}
+			chain := []llm.Named{{Name: "dear", Model: storyteller}}
+			w.cfg.Models = w.cfg.Meter.Models(llm.Models{Large: storyteller, Chat: chain}, quota.Tariffs{Chat: map[string]quota.Tariff{"dear": tariff}})
+			n := w.start()
+			var all []chat.Accepted
+			for i := range 30 {
+				who := fmt.Sprint("eve", i)
+				all = append(all, n.send(w.message(chat.RoomID("fake/"+who), chat.EntityID(who), "A long story")))
+			}
+			for _, acc := range all {
+				w.waitAnswer(acc)
+			}
+			synctest.Wait()
+			if asked := storyteller.asked.Load(); asked < 1 || asked > 4 { // an answer is estimated at more than $0.002
+				w.Errorf("%d of %d passed; want at least 1 and at most 4", asked, len(all))
+			}
+			if got, want := w.spent("total").USD, quota.USD(storyteller.asked.Load()*200*2000); got != want {
+				w.Errorf("%d was spent, not %d", got, want)
+			}
+		}))
 	}
 }
 
@@ -173,26 +170,24 @@ func TestSoftLimitIsDenied(t *testing.T) {
 		"deleted":  {func(n *process, m chat.Message) { n.remove(m) }, answer.Stopped, ""},
 		"the time": {func(*process, chat.Message) { time.Sleep(time.Hour) }, answer.Completed, "No one decided in time, so I stopped before it cost anything."},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				dear, cheap := w.withSoftLimit(0, true)
-				n, m := w.start(), w.message(room, "ada", "A long story")
-				acc := n.send(m)
-				q := w.waitParked(acc)
-				c.deny(n, m)
-				o, said := w.waitAnswer(acc)
-				if o.Status != c.status || c.says != "" && said != c.says || len(dear.requests())+len(cheap.requests()) > 0 {
-					t.Errorf("%+v %q", o, said)
-				}
-				if acc := n.deliver(chat.Choice{Question: q.ID, Option: 0, Room: q.Room, Author: "ada"}); acc.Refused == "" {
-					t.Error("a press after the denial was accepted; want it refused")
-				}
-				synctest.Wait()
-				if len(dear.requests()) > 0 {
-					t.Error("the dear model was called after the denial; want no call")
-				}
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			dear, cheap := w.withSoftLimit(0, true)
+			n, m := w.start(), w.message(room, "ada", "A long story")
+			acc := n.send(m)
+			q := w.waitParked(acc)
+			c.deny(n, m)
+			o, said := w.waitAnswer(acc)
+			if o.Status != c.status || c.says != "" && said != c.says || len(dear.requests())+len(cheap.requests()) > 0 {
+				w.Errorf("%+v %q", o, said)
+			}
+			if acc := n.deliver(chat.Choice{Question: q.ID, Option: 0, Room: q.Room, Author: "ada"}); acc.Refused == "" {
+				w.Error("a press after the denial was accepted; want it refused")
+			}
+			synctest.Wait()
+			if len(dear.requests()) > 0 {
+				w.Error("the dear model was called after the denial; want no call")
+			}
+		}))
 	}
 }
 

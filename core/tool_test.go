@@ -16,6 +16,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/internal/lang"
+	"parley/internal/subtest"
 )
 
 // blocks are the tool blocks as a reader saw them, by call: for each change its stage and what is new in it.
@@ -80,28 +81,26 @@ func TestEveryBlockEndsOnce(t *testing.T) {
 			"Cancelled before it started"},
 		"superseded": {[]step{write(fox), call(0, "a", "DO", "{}")}, takes(time.Hour), func(n *process) { n.sendText("more") }, "interrupted"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.watchOnly()
-				w.addActions(&fakeAction{name: "DO", do: c.do})
-				w.model.queue(c.script)
-				n := w.start()
-				acc := n.sendText("do it")
-				if c.during != nil {
-					time.AfterFunc(10*time.Second, func() { c.during(n) })
-				}
-				cs, v, err := n.readAnswer(acc.Run)
-				w.Must(err)
-				end, ok := wantStages(w, cs)["a"]
-				if !ok || !strings.Contains(end.Error, c.want) || end.Success != (c.want == "") {
-					w.Errorf("it ended as %+v; want %q", end, c.want)
-				}
-				if s := v.Segments[slices.IndexFunc(v.Segments, func(s answer.Segment) bool { return s.Call == "a" })]; s.Tool.Stage != answer.StageEnd {
-					w.Errorf("the view has it at %q; want %q", s.Tool.Stage, answer.StageEnd)
-				}
-				time.Sleep(time.Minute) // for the run that comes after
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			w.watchOnly()
+			w.addActions(&fakeAction{name: "DO", do: c.do})
+			w.model.queue(c.script)
+			n := w.start()
+			acc := n.sendText("do it")
+			if c.during != nil {
+				time.AfterFunc(10*time.Second, func() { c.during(n) })
+			}
+			cs, v, err := n.readAnswer(acc.Run)
+			w.Must(err)
+			end, ok := wantStages(w, cs)["a"]
+			if !ok || !strings.Contains(end.Error, c.want) || end.Success != (c.want == "") {
+				w.Errorf("it ended as %+v; want %q", end, c.want)
+			}
+			if s := v.Segments[slices.IndexFunc(v.Segments, func(s answer.Segment) bool { return s.Call == "a" })]; s.Tool.Stage != answer.StageEnd {
+				w.Errorf("the view has it at %q; want %q", s.Tool.Stage, answer.StageEnd)
+			}
+			time.Sleep(time.Minute) // for the run that comes after
+		}))
 	}
 }
 
@@ -152,50 +151,48 @@ func TestUpdateFiles(t *testing.T) {
 		"of an earlier one":   {nil, nil, [][]llm.File{files("1"), nil, nil}, nil},
 		"of the result alone": {nil, files("3"), [][]llm.File{files("1"), nil, files("3")}, files("3")},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.watchOnly()
-				w.addActions(&fakeAction{name: "PAINT", do: func(_ context.Context, a *action.Call) (action.Result, error) {
-					a.Update("a sketch", file("1"), llm.File{Name: "empty"})
-					a.Short("half way") // leaves it
-					time.Sleep(time.Second)
-					a.Update("a painting", c.last...)
-					time.Sleep(time.Second)
-					return action.Result{Text: "there", Files: c.result}, nil
-				}})
-				w.model.queue([]step{call(0, "a", "PAINT", "{}")}, []step{pause(time.Second), write("Well.")})
-				n := w.start()
-				acc := n.sendText("go")
-				cs, v, err := n.readAnswer(acc.Run)
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			w.watchOnly()
+			w.addActions(&fakeAction{name: "PAINT", do: func(_ context.Context, a *action.Call) (action.Result, error) {
+				a.Update("a sketch", file("1"), llm.File{Name: "empty"})
+				a.Short("half way") // leaves it
+				time.Sleep(time.Second)
+				a.Update("a painting", c.last...)
+				time.Sleep(time.Second)
+				return action.Result{Text: "there", Files: c.result}, nil
+			}})
+			w.model.queue([]step{call(0, "a", "PAINT", "{}")}, []step{pause(time.Second), write("Well.")})
+			n := w.start()
+			acc := n.sendText("go")
+			cs, v, err := n.readAnswer(acc.Run)
+			w.Must(err)
+			var told [][]llm.File
+			for _, change := range cs {
+				if change.Kind == answer.Callback || change.Kind == answer.ToolStage && change.Tool.Stage == answer.StageEnd {
+					told = append(told, change.Files)
+				}
+			}
+			if diff := cmp.Diff(c.told, told); diff != "" {
+				w.Errorf("told (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(c.want, v.Files()); diff != "" {
+				w.Errorf("at last (-want +got):\n%s", diff)
+			}
+			_, again, err := n.readAnswer(acc.Run)
+			w.Must(err)
+			var stored []llm.File
+			for _, b := range again.Files() {
+				if b.Past == nil || b.Data != nil { // a reader who comes late holds nothing of it (WB-15)
+					w.Fatalf("remembered is %+v", b)
+				}
+				found, err := w.cfg.Store.File(w.Context(), acc.Run, b.Past.N)
 				w.Must(err)
-				var told [][]llm.File
-				for _, change := range cs {
-					if change.Kind == answer.Callback || change.Kind == answer.ToolStage && change.Tool.Stage == answer.StageEnd {
-						told = append(told, change.Files)
-					}
-				}
-				if diff := cmp.Diff(c.told, told); diff != "" {
-					t.Errorf("told (-want +got):\n%s", diff)
-				}
-				if diff := cmp.Diff(c.want, v.Files()); diff != "" {
-					t.Errorf("at last (-want +got):\n%s", diff)
-				}
-				_, again, err := n.readAnswer(acc.Run)
-				w.Must(err)
-				var stored []llm.File
-				for _, b := range again.Files() {
-					if b.Past == nil || b.Data != nil { // a reader who comes late holds nothing of it (WB-15)
-						t.Fatalf("remembered is %+v", b)
-					}
-					found, err := w.cfg.Store.File(w.Context(), acc.Run, b.Past.N)
-					w.Must(err)
-					stored = append(stored, found)
-				}
-				if diff := cmp.Diff(c.want, stored); diff != "" {
-					t.Errorf("remembered (-want +got):\n%s", diff)
-				}
-			})
-		})
+				stored = append(stored, found)
+			}
+			if diff := cmp.Diff(c.want, stored); diff != "" {
+				w.Errorf("remembered (-want +got):\n%s", diff)
+			}
+		}))
 	}
 }
 
@@ -214,26 +211,24 @@ func TestUpdateAndWait(t *testing.T) {
 			}
 		}, false, chat.ErrUnseen},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				c.prepare(w)
-				w.addActions(&fakeAction{name: "DO", do: func(ctx context.Context, call *action.Call) (action.Result, error) {
-					shown, err := call.UpdateAndWait(ctx, "I look for it everywhere.")
-					if !errors.Is(err, c.err) || (err == nil) != (c.err == nil) {
-						w.Errorf("waiting gave %v", err)
-					}
-					if c.posted && (len(shown) != 1 || shown[0].ID == "" || !slices.Contains(w.chat.visible(), "I look for it everywhere.")) {
-						w.Errorf("it stands in %+v; people see %q", shown, w.chat.visible())
-					} else if !c.posted && len(shown) != 0 {
-						w.Errorf("it stands in %+v", shown)
-					}
-					return action.Result{Text: "ok"}, nil
-				}})
-				w.model.queue([]step{call(0, "a", "DO", "{}")}, []step{write("Done.")})
-				n := w.start()
-				w.wantAnswer(n.sendText("do it"), answer.Completed, "I look for it everywhere.\n\nDone.")
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			c.prepare(w)
+			w.addActions(&fakeAction{name: "DO", do: func(ctx context.Context, call *action.Call) (action.Result, error) {
+				shown, err := call.UpdateAndWait(ctx, "I look for it everywhere.")
+				if !errors.Is(err, c.err) || (err == nil) != (c.err == nil) {
+					w.Errorf("waiting gave %v", err)
+				}
+				if c.posted && (len(shown) != 1 || shown[0].ID == "" || !slices.Contains(w.chat.visible(), "I look for it everywhere.")) {
+					w.Errorf("it stands in %+v; people see %q", shown, w.chat.visible())
+				} else if !c.posted && len(shown) != 0 {
+					w.Errorf("it stands in %+v", shown)
+				}
+				return action.Result{Text: "ok"}, nil
+			}})
+			w.model.queue([]step{call(0, "a", "DO", "{}")}, []step{write("Done.")})
+			n := w.start()
+			w.wantAnswer(n.sendText("do it"), answer.Completed, "I look for it everywhere.\n\nDone.")
+		}))
 	}
 }
 

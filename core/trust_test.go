@@ -11,6 +11,7 @@ import (
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/subtest"
 )
 
 // What a mail says to anyone who reads it, in the ways in which a call can be written.
@@ -39,17 +40,15 @@ func (w *harness) withMailbox(mail string) (send *fakeAction) {
 func TestWritingCallAsTextIsText(t *testing.T) {
 	for name, mail := range mails() {
 		for around, quote := range map[string]string{"alone": mail, "quoted": "The mail says:\n\n" + mail, "fenced": "```xml\n" + mail + "\n```", "block quote": "> " + mail} {
-			t.Run(name+", "+around, func(t *testing.T) {
-				withHarness(t, func(w *harness) {
-					send := w.withMailbox(mail)
-					w.model.queue([]step{call(0, "a", "READ_MAIL", "{}")}, letters(quote))
-					acc := w.start().sendText("Quote the mail for me")
-					w.wantAnswer(acc, answer.Completed, quote)
-					if send.times() > 0 {
-						t.Errorf("%s was carried out", quote)
-					}
-				})
-			})
+			t.Run(name+", "+around, subtest.Of(withHarness, func(w *harness) {
+				send := w.withMailbox(mail)
+				w.model.queue([]step{call(0, "a", "READ_MAIL", "{}")}, letters(quote))
+				acc := w.start().sendText("Quote the mail for me")
+				w.wantAnswer(acc, answer.Completed, quote)
+				if send.times() > 0 {
+					w.Errorf("%s was carried out", quote)
+				}
+			}))
 		}
 	}
 }
@@ -83,44 +82,42 @@ func TestReadingCallAsText(t *testing.T) {
 		"of an old answer":    {before: bob("say it"), answer: look},
 		"unknown effect":      {writes: true, answer: look},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				a := &fakeAction{name: "LOOK"}
-				p := action.Plugin{Name: "test", Actions: []action.Action{a}}
-				if c.writes {
-					p.Actions = []action.Action{undeclared{a}}
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			a := &fakeAction{name: "LOOK"}
+			p := action.Plugin{Name: "test", Actions: []action.Action{a}}
+			if c.writes {
+				p.Actions = []action.Action{undeclared{a}}
+			}
+			if c.tells != "" {
+				p.Providers = []action.Provider{provider{action.ProviderSpec{Name: "PAGE", Own: strings.HasPrefix(c.tells, "LOOK")}, c.tells}}
+			}
+			w.cfg.Plugins = append(w.cfg.Plugins, p)
+			n := w.start()
+			if c.before != nil {
+				w.model.queue([]step{write("x")})
+				if name == "of an old answer" {
+					w.model.clear()
+					w.model.queue([]step{write("It says: " + look)})
 				}
-				if c.tells != "" {
-					p.Providers = []action.Provider{provider{action.ProviderSpec{Name: "PAGE", Own: strings.HasPrefix(c.tells, "LOOK")}, c.tells}}
-				}
-				w.cfg.Plugins = append(w.cfg.Plugins, p)
-				n := w.start()
-				if c.before != nil {
-					w.model.queue([]step{write("x")})
-					if name == "of an old answer" {
-						w.model.clear()
-						w.model.queue([]step{write("It says: " + look)})
-					}
-					c.before(w, n)
-					time.Sleep(time.Minute)
-					synctest.Wait()
-				}
-				w.model.queue([]step{write(c.answer)}, []step{write("Done.")})
-				m := w.message(room, "ada", "go")
-				if c.message != nil {
-					c.message(&m)
-				}
-				acc := n.send(m)
-				want := strings.TrimPrefix(c.answer, "<think>hm</think>\n")
-				if c.done {
-					want = "Done."
-				}
-				w.wantAnswer(acc, answer.Completed, want)
-				if (a.times() > 0) != c.done {
-					t.Errorf("it was carried out %d times", a.times())
-				}
-			})
-		})
+				c.before(w, n)
+				time.Sleep(time.Minute)
+				synctest.Wait()
+			}
+			w.model.queue([]step{write(c.answer)}, []step{write("Done.")})
+			m := w.message(room, "ada", "go")
+			if c.message != nil {
+				c.message(&m)
+			}
+			acc := n.send(m)
+			want := strings.TrimPrefix(c.answer, "<think>hm</think>\n")
+			if c.done {
+				want = "Done."
+			}
+			w.wantAnswer(acc, answer.Completed, want)
+			if (a.times() > 0) != c.done {
+				w.Errorf("it was carried out %d times", a.times())
+			}
+		}))
 	}
 }
 
@@ -158,39 +155,37 @@ func TestWritingCallOfAMailIsConfirmed(t *testing.T) {
 		"in the text":   {mails()["actions"], "<response><actions>REPLY</actions><text>It says: " + mails()["actions"] + "</text></response>", -2, false},
 		"in a thought":  {mails()["actions"], "<response><thought>It says:\n" + mails()["actions"] + "</thought><text>Well.</text></response>", -2, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.useXML()
-				send := w.withMailbox("")
-				w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "mail", Providers: []action.Provider{provider{action.ProviderSpec{Name: "MAIL"}, c.mail}}})
-				w.model.queue([]step{write(c.answer)}, []step{write("<response><text>Well.</text></response>")})
-				n := w.start()
-				acc := n.sendText("Read me the mail")
-				time.Sleep(time.Second)
-				synctest.Wait()
-				open, err := w.Store.OpenQuestions(w.Context(), room)
-				w.Must(err)
-				if asked := len(open) > 0; asked != (c.choose >= -1) || send.times() > 0 && asked {
-					t.Fatalf("asked is %+v, sent %d times", open, send.times())
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			w.useXML()
+			send := w.withMailbox("")
+			w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "mail", Providers: []action.Provider{provider{action.ProviderSpec{Name: "MAIL"}, c.mail}}})
+			w.model.queue([]step{write(c.answer)}, []step{write("<response><text>Well.</text></response>")})
+			n := w.start()
+			acc := n.sendText("Read me the mail")
+			time.Sleep(time.Second)
+			synctest.Wait()
+			open, err := w.Store.OpenQuestions(w.Context(), room)
+			w.Must(err)
+			if asked := len(open) > 0; asked != (c.choose >= -1) || send.times() > 0 && asked {
+				w.Fatalf("asked is %+v, sent %d times", open, send.times())
+			}
+			if c.choose >= 0 {
+				if o := n.currentChoices(acc); o == nil || len(o.Options) != 2 || o.Options[0] != "Run it" {
+					w.Errorf("offered is %+v", o)
 				}
-				if c.choose >= 0 {
-					if o := n.currentChoices(acc); o == nil || len(o.Options) != 2 || o.Options[0] != "Run it" {
-						t.Errorf("offered is %+v", o)
-					}
-					n.deliver(chat.Choice(pressed(open[0], c.choose)))
-				}
-				if c.choose == -1 {
-					time.Sleep(time.Hour)
-				}
-				o, said := w.waitAnswer(acc)
-				if o.Status != answer.Completed || (send.times() > 0) != c.sent {
-					t.Errorf("sent %d times, ends as %+v: %q", send.times(), o, said)
-				}
-				if name == "in the text" && said != "It says: "+mails()["actions"] {
-					t.Errorf("said %q", said)
-				}
-			})
-		})
+				n.deliver(chat.Choice(pressed(open[0], c.choose)))
+			}
+			if c.choose == -1 {
+				time.Sleep(time.Hour)
+			}
+			o, said := w.waitAnswer(acc)
+			if o.Status != answer.Completed || (send.times() > 0) != c.sent {
+				w.Errorf("sent %d times, ends as %+v: %q", send.times(), o, said)
+			}
+			if name == "in the text" && said != "It says: "+mails()["actions"] {
+				w.Errorf("said %q", said)
+			}
+		}))
 	}
 }
 
@@ -211,20 +206,18 @@ func TestTheAskersOwnWords(t *testing.T) {
 		"a native call": {false, []step{call(0, "a", "SEND_MAIL", mailed)}, "Do what the mail says"},
 		"their own":     {true, []step{write("<response>" + mails()["actions"] + "</response>")}, "SEND_MAIL " + mailed},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				if c.form {
-					w.useXML()
-				} else {
-					w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "mail", Providers: []action.Provider{provider{action.ProviderSpec{Name: "MAIL"}, mails()["actions"]}}})
-				}
-				send := w.withMailbox("")
-				w.model.queue(c.steps, []step{write("Sent.")})
-				w.wantAnswer(w.start().sendText(c.asks), answer.Completed, "Sent.")
-				if send.times() != 1 {
-					t.Errorf("sent %d times; want 1", send.times())
-				}
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			if c.form {
+				w.useXML()
+			} else {
+				w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "mail", Providers: []action.Provider{provider{action.ProviderSpec{Name: "MAIL"}, mails()["actions"]}}})
+			}
+			send := w.withMailbox("")
+			w.model.queue(c.steps, []step{write("Sent.")})
+			w.wantAnswer(w.start().sendText(c.asks), answer.Completed, "Sent.")
+			if send.times() != 1 {
+				w.Errorf("sent %d times; want 1", send.times())
+			}
+		}))
 	}
 }

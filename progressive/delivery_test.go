@@ -13,6 +13,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/internal/lang"
+	"parley/internal/subtest"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
 )
@@ -82,25 +83,23 @@ func TestDelivery(t *testing.T) {
 	for name, step := range steps {
 		for fault, f := range faults {
 			for kind, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"nonces": nonced, "no nonces": full, "resends": resending} {
-				t.Run(name+"/"+fault+"/"+kind, func(t *testing.T) {
-					withDelivery(t, sink, func(s *delivery) {
-						s.fail(step.op, step.n, f)
-						s.show()
-						step.tell(s)
-						s.finish()
-						expected := step.but
-						if kind == "nonces" && step.with != nil {
-							expected = step.with
-						}
-						if want, ok := step.more[fault]; kind == "resends" && ok {
-							expected = map[string][]string{fault: want}
-						}
-						s.wantShown(expect(expected, fault)...)
-						if f.Err == progressive.ErrUnparsable {
-							s.wantPlainOnce()
-						}
-					})
-				})
+				t.Run(name+"/"+fault+"/"+kind, subtest.With(withDelivery, sink, func(s *delivery) {
+					s.fail(step.op, step.n, f)
+					s.show()
+					step.tell(s)
+					s.finish()
+					expected := step.but
+					if kind == "nonces" && step.with != nil {
+						expected = step.with
+					}
+					if want, ok := step.more[fault]; kind == "resends" && ok {
+						expected = map[string][]string{fault: want}
+					}
+					s.wantShown(expect(expected, fault)...)
+					if f.Err == progressive.ErrUnparsable {
+						s.wantPlainOnce()
+					}
+				}))
 			}
 		}
 	}
@@ -151,32 +150,30 @@ func TestRefusalWithdrawsTheIntent(t *testing.T) {
 			continue
 		}
 		for name, before := range map[string]bool{"first": false, "after a doubt": true} {
-			t.Run(fault+"/"+name, func(t *testing.T) {
-				withDelivery(t, full, func(s *delivery) {
-					doubts := 0
-					if before {
-						s.fail(progressive.Post, 0, progressivetest.Fault{Err: progressive.ErrAmbiguous})
-						doubts = 1
-					}
-					s.fail(progressive.Post, doubts, f)
-					s.show()
-					streamed(s)
-					s.run.Verdict = &chat.Verdict{}
-					s.a.End(completed)
-					time.Sleep(120 * time.Millisecond)
-					s.cancel(chat.ErrShutdown)
-					_ = s.wait()
-					s.mu.Lock()
-					first := slices.DeleteFunc(slices.Clone(s.notes), func(h chat.Shown) bool { return !h.Gone && h.ID == "" })
-					s.mu.Unlock()
-					if !before && (len(first) == 0 || !first[0].Gone) {
-						t.Errorf("noted %+v", s.notes)
-					}
-					if before && (len(s.run.Shown) == 0 && s.count(progressive.Post) == 2) {
-						t.Errorf("the doubt is forgotten: %+v", s.notes)
-					}
-				})
-			})
+			t.Run(fault+"/"+name, subtest.With(withDelivery, full, func(s *delivery) {
+				doubts := 0
+				if before {
+					s.fail(progressive.Post, 0, progressivetest.Fault{Err: progressive.ErrAmbiguous})
+					doubts = 1
+				}
+				s.fail(progressive.Post, doubts, f)
+				s.show()
+				streamed(s)
+				s.run.Verdict = &chat.Verdict{}
+				s.a.End(completed)
+				time.Sleep(120 * time.Millisecond)
+				s.cancel(chat.ErrShutdown)
+				_ = s.wait()
+				s.mu.Lock()
+				first := slices.DeleteFunc(slices.Clone(s.notes), func(h chat.Shown) bool { return !h.Gone && h.ID == "" })
+				s.mu.Unlock()
+				if !before && (len(first) == 0 || !first[0].Gone) {
+					s.Errorf("noted %+v", s.notes)
+				}
+				if before && (len(s.run.Shown) == 0 && s.count(progressive.Post) == 2) {
+					s.Errorf("the doubt is forgotten: %+v", s.notes)
+				}
+			}))
 		}
 	}
 }
@@ -184,26 +181,24 @@ func TestRefusalWithdrawsTheIntent(t *testing.T) {
 // ST-26: what could not even be sent is tried until it can be, at most a minute apart.
 func TestUnsentLastWordWaitsForTheNetwork(t *testing.T) {
 	for _, op := range []progressive.Op{progressive.Post, progressive.Edit} {
-		t.Run(op.String(), func(t *testing.T) {
-			withDelivery(t, full, func(s *delivery) {
-				s.show()
-				if op == progressive.Edit {
-					streamed(s)
-				} else {
-					s.say(prose)
-				}
-				s.fail(op, -1, progressivetest.Fault{Err: progressive.ErrUnsent})
-				s.run.Verdict = &chat.Verdict{}
-				s.a.End(completed)
-				time.Sleep(time.Hour)
-				s.chat.ChangeFate(func(func(progressivetest.Request) progressivetest.Fault) func(progressivetest.Request) progressivetest.Fault {
-					return nil
-				})
-				time.Sleep(61 * time.Second)
-				s.wantShown(prose)
-				_ = s.wait()
+		t.Run(op.String(), subtest.With(withDelivery, full, func(s *delivery) {
+			s.show()
+			if op == progressive.Edit {
+				streamed(s)
+			} else {
+				s.say(prose)
+			}
+			s.fail(op, -1, progressivetest.Fault{Err: progressive.ErrUnsent})
+			s.run.Verdict = &chat.Verdict{}
+			s.a.End(completed)
+			time.Sleep(time.Hour)
+			s.chat.ChangeFate(func(func(progressivetest.Request) progressivetest.Fault) func(progressivetest.Request) progressivetest.Fault {
+				return nil
 			})
-		})
+			time.Sleep(61 * time.Second)
+			s.wantShown(prose)
+			_ = s.wait()
+		}))
 	}
 }
 
@@ -224,24 +219,22 @@ func TestRefusedFinalAfterAmbiguousPreview(t *testing.T) {
 func TestRemovedAnswerEnds(t *testing.T) {
 	for kind, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"nonces": nonced, "no nonces": resending} {
 		for name, more := range map[string]string{"at an edit": prose[len(half):], "at the last word": ""} {
-			t.Run(kind+"/"+name, func(t *testing.T) {
-				withDelivery(t, sink, func(s *delivery) {
-					s.show()
-					s.say(half)
-					time.Sleep(3 * time.Second)
-					s.chat.Remove()
-					s.say(more)
-					time.Sleep(3 * time.Second)
-					s.say(" The end.")
-					if err := s.end(completed); !errors.Is(err, core.ErrRemoved) || !errors.Is(err, chat.ErrStopped) {
-						t.Errorf("Show returned %v", err)
-					}
-					s.wantShown()
-					if n := len(s.chat.Log(progressive.Post, progressive.Edit)); n != 2 {
-						t.Errorf("%d requests; want 2", n)
-					}
-				})
-			})
+			t.Run(kind+"/"+name, subtest.With(withDelivery, sink, func(s *delivery) {
+				s.show()
+				s.say(half)
+				time.Sleep(3 * time.Second)
+				s.chat.Remove()
+				s.say(more)
+				time.Sleep(3 * time.Second)
+				s.say(" The end.")
+				if err := s.end(completed); !errors.Is(err, core.ErrRemoved) || !errors.Is(err, chat.ErrStopped) {
+					s.Errorf("Show returned %v", err)
+				}
+				s.wantShown()
+				if n := len(s.chat.Log(progressive.Post, progressive.Edit)); n != 2 {
+					s.Errorf("%d requests; want 2", n)
+				}
+			}))
 		}
 	}
 }
@@ -263,18 +256,16 @@ func TestRemovedAfterTheFinalWasSeen(t *testing.T) {
 // A message that can't be changed any more stays, and the text goes into a new one, with another nonce.
 func TestStaleMessage(t *testing.T) {
 	for kind, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"nonces": nonced, "no nonces": full} {
-		t.Run(kind, func(t *testing.T) {
-			withDelivery(t, sink, func(s *delivery) {
-				s.show()
-				s.say(half)
-				time.Sleep(3 * time.Second)
-				s.fail(progressive.Edit, 0, progressivetest.Fault{Err: progressive.ErrStale})
-				s.say(prose[len(half):])
-				time.Sleep(3 * time.Second)
-				s.finish()
-				s.wantShown(half, prose)
-			})
-		})
+		t.Run(kind, subtest.With(withDelivery, sink, func(s *delivery) {
+			s.show()
+			s.say(half)
+			time.Sleep(3 * time.Second)
+			s.fail(progressive.Edit, 0, progressivetest.Fault{Err: progressive.ErrStale})
+			s.say(prose[len(half):])
+			time.Sleep(3 * time.Second)
+			s.finish()
+			s.wantShown(half, prose)
+		}))
 	}
 }
 
@@ -298,35 +289,33 @@ func TestLastWordIsRefusedForGood(t *testing.T) {
 		"edits, with 5xx":         {streamed, func(r progressivetest.Request) bool { return r.Op == progressive.Edit }, progressive.ErrAmbiguous, 2, 8, 50 * time.Second, []string{prose}},
 		"edits and deletions too": {streamed, func(r progressivetest.Request) bool { return r.Op != progressive.Post }, errOther, 2, 3, 5 * time.Second, []string{most, prose}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withDelivery(t, full, func(s *delivery) {
-				gate := &finalsOnly{Gate: s.gate}
-				s.gate = gate
-				s.show()
-				c.lead(s)
-				gate.closed.Store(true)
-				s.chat.ChangeFate(func(func(progressivetest.Request) progressivetest.Fault) func(progressivetest.Request) progressivetest.Fault {
-					return func(r progressivetest.Request) progressivetest.Fault {
-						if r.Op != progressive.Typing && c.refuse(r) {
-							return progressivetest.Fault{Err: c.err}
-						}
-						return progressivetest.Fault{}
+		t.Run(name, subtest.With(withDelivery, full, func(s *delivery) {
+			gate := &finalsOnly{Gate: s.gate}
+			s.gate = gate
+			s.show()
+			c.lead(s)
+			gate.closed.Store(true)
+			s.chat.ChangeFate(func(func(progressivetest.Request) progressivetest.Fault) func(progressivetest.Request) progressivetest.Fault {
+				return func(r progressivetest.Request) progressivetest.Fault {
+					if r.Op != progressive.Typing && c.refuse(r) {
+						return progressivetest.Fault{Err: c.err}
 					}
-				})
-				if s.count(progressive.Post) == 0 {
-					s.say(prose)
-				}
-				begun := time.Now()
-				s.finish()
-				if took := time.Since(begun); took > c.within {
-					t.Errorf("it took %v", took)
-				}
-				s.wantShown(c.want...)
-				if posts, edits := s.count(progressive.Post), s.count(progressive.Edit); posts != c.posts || edits != c.edits {
-					t.Errorf("%d posts and %d edits; want %d and %d", posts, edits, c.posts, c.edits)
+					return progressivetest.Fault{}
 				}
 			})
-		})
+			if s.count(progressive.Post) == 0 {
+				s.say(prose)
+			}
+			begun := time.Now()
+			s.finish()
+			if took := time.Since(begun); took > c.within {
+				s.Errorf("it took %v", took)
+			}
+			s.wantShown(c.want...)
+			if posts, edits := s.count(progressive.Post), s.count(progressive.Edit); posts != c.posts || edits != c.edits {
+				s.Errorf("%d posts and %d edits; want %d and %d", posts, edits, c.posts, c.edits)
+			}
+		}))
 	}
 }
 
@@ -396,25 +385,23 @@ func TestInterimFailuresBackOff(t *testing.T) {
 
 func TestDeleteIsRetried(t *testing.T) {
 	for name, f := range faults {
-		t.Run(name, func(t *testing.T) {
-			withDelivery(t, full, func(s *delivery) {
-				s.fail(progressive.Delete, 0, f)
-				s.show()
-				s.say(prose)
-				time.Sleep(3 * time.Second)
-				if err := s.end(answer.Outcome{Status: answer.Superseded, Withdrawn: true}); err != nil {
-					t.Error(err)
-				}
-				if f.Err == progressive.ErrForbidden || f.Err == progressive.ErrStale { // nothing more can be done
-					s.wantShown(prose)
-					return
-				}
-				s.wantShown()
-				if len(s.run.Shown) != 0 {
-					t.Errorf("noted %v; want none", s.run.Shown)
-				}
-			})
-		})
+		t.Run(name, subtest.With(withDelivery, full, func(s *delivery) {
+			s.fail(progressive.Delete, 0, f)
+			s.show()
+			s.say(prose)
+			time.Sleep(3 * time.Second)
+			if err := s.end(answer.Outcome{Status: answer.Superseded, Withdrawn: true}); err != nil {
+				s.Error(err)
+			}
+			if f.Err == progressive.ErrForbidden || f.Err == progressive.ErrStale { // nothing more can be done
+				s.wantShown(prose)
+				return
+			}
+			s.wantShown()
+			if len(s.run.Shown) != 0 {
+				s.Errorf("noted %v; want none", s.run.Shown)
+			}
+		}))
 	}
 }
 
@@ -432,23 +419,21 @@ func TestResumedFinalOfUnknownFate(t *testing.T) {
 		"verdict, resent":     {resending, &chat.Verdict{}, []string{prose, again(prose)}},
 		"preview, resent":     {resending, nil, []string{prose, again(prose)}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withDelivery(t, c.sink, func(s *delivery) {
-				s.fail(progressive.Post, 0, progressivetest.Fault{Err: progressive.ErrAmbiguous, Applied: true})
-				s.show()
-				s.say(prose)
-				time.Sleep(500 * time.Millisecond)
-				s.cancel(chat.ErrShutdown)
-				_ = s.wait()
-				s.run.Verdict = c.verdict
-				s.show()
-				s.say(prose)
-				s.finish()
-				if got := s.chat.Shown(); !slices.Equal(got, c.want) {
-					t.Errorf("shown %q, want %q", got, c.want)
-				}
-			})
-		})
+		t.Run(name, subtest.With(withDelivery, c.sink, func(s *delivery) {
+			s.fail(progressive.Post, 0, progressivetest.Fault{Err: progressive.ErrAmbiguous, Applied: true})
+			s.show()
+			s.say(prose)
+			time.Sleep(500 * time.Millisecond)
+			s.cancel(chat.ErrShutdown)
+			_ = s.wait()
+			s.run.Verdict = c.verdict
+			s.show()
+			s.say(prose)
+			s.finish()
+			if got := s.chat.Shown(); !slices.Equal(got, c.want) {
+				s.Errorf("shown %q, want %q", got, c.want)
+			}
+		}))
 	}
 }
 
@@ -465,21 +450,19 @@ func TestTwoDeathsLeaveNoStump(t *testing.T) {
 		"nonces, applied":        {nonced, true, []string{prose}},
 		"nonces, not applied":    {nonced, false, []string{prose}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withDelivery(t, c.sink, func(s *delivery) {
-				s.fail(progressive.Post, 0, progressivetest.Fault{Err: progressive.ErrAmbiguous, Applied: c.applied})
-				s.show()
-				s.say(half)
-				time.Sleep(500 * time.Millisecond)
-				s.cancel(chat.ErrCrashed)
-				_ = s.wait()
-				s.run.Epoch, s.run.Verdict = 2, &chat.Verdict{Outcome: completed} // and the next holder dies
-				s.show()
-				s.say(prose)
-				s.finish()
-				s.wantShown(c.want...)
-			})
-		})
+		t.Run(name, subtest.With(withDelivery, c.sink, func(s *delivery) {
+			s.fail(progressive.Post, 0, progressivetest.Fault{Err: progressive.ErrAmbiguous, Applied: c.applied})
+			s.show()
+			s.say(half)
+			time.Sleep(500 * time.Millisecond)
+			s.cancel(chat.ErrCrashed)
+			_ = s.wait()
+			s.run.Epoch, s.run.Verdict = 2, &chat.Verdict{Outcome: completed} // and the next holder dies
+			s.show()
+			s.say(prose)
+			s.finish()
+			s.wantShown(c.want...)
+		}))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/llm"
+	"parley/internal/subtest"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
 )
@@ -85,20 +86,18 @@ func TestDraftBecomesAMessage(t *testing.T) {
 		"a file":  {answer.Change{Kind: answer.Callback, Call: "c", Files: []llm.File{{Name: "a.txt", Data: []byte("a")}}}, []string{"[a.txt]"}},
 		"options": {answer.Change{Kind: answer.ChoicesChanged, Choices: &answer.Choices{ID: "q", Options: []string{"Yes", "No"}}}, nil},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withDelivery(t, drafting, func(s *delivery) {
-				s.show()
-				s.say(half)
-				time.Sleep(3 * time.Second)
-				s.a.Apply(c.change)
-				time.Sleep(3 * time.Second)
-				s.wantShown(append([]string{half}, c.below...)...)
-				s.say(prose[len(half):])
-				s.finish()
-				s.wantShown(append([]string{prose}, c.below...)...)
-				s.want(1, 1+len(c.below), 1)
-			})
-		})
+		t.Run(name, subtest.With(withDelivery, drafting, func(s *delivery) {
+			s.show()
+			s.say(half)
+			time.Sleep(3 * time.Second)
+			s.a.Apply(c.change)
+			time.Sleep(3 * time.Second)
+			s.wantShown(append([]string{half}, c.below...)...)
+			s.say(prose[len(half):])
+			s.finish()
+			s.wantShown(append([]string{prose}, c.below...)...)
+			s.want(1, 1+len(c.below), 1)
+		}))
 	}
 }
 
@@ -120,30 +119,28 @@ func TestDraftsFallBack(t *testing.T) {
 		"33 s":                 {[]progressivetest.Fault{{}, faults["wait 33s"]}, 1, 0},
 		"7200 s":               {[]progressivetest.Fault{{}, faults["wait 7200s"]}, 1, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withDelivery(t, drafting, func(s *delivery) {
-				n := 0
-				s.chat.Fate = func(r progressivetest.Request) (f progressivetest.Fault) {
-					if r.Op == progressive.Draft && n < len(c.faults) {
-						f = c.faults[n]
-						n++
-					}
-					return f
+		t.Run(name, subtest.With(withDelivery, drafting, func(s *delivery) {
+			n := 0
+			s.chat.Fate = func(r progressivetest.Request) (f progressivetest.Fault) {
+				if r.Op == progressive.Draft && n < len(c.faults) {
+					f = c.faults[n]
+					n++
 				}
-				s.show()
-				for i := range 4 {
-					s.say(strings.Repeat(fmt.Sprint("word ", i, " "), 5))
-					time.Sleep(9 * time.Second)
-				}
-				want := s.a.View().Text()
-				s.finish()
-				s.wantShown(want)
-				s.want(s.count(progressive.Draft), c.posts, c.edits)
-				if n < len(c.faults) {
-					t.Errorf("%d drafts; want at least %d", n, len(c.faults))
-				}
-			})
-		})
+				return f
+			}
+			s.show()
+			for i := range 4 {
+				s.say(strings.Repeat(fmt.Sprint("word ", i, " "), 5))
+				time.Sleep(9 * time.Second)
+			}
+			want := s.a.View().Text()
+			s.finish()
+			s.wantShown(want)
+			s.want(s.count(progressive.Draft), c.posts, c.edits)
+			if n < len(c.faults) {
+				s.Errorf("%d drafts; want at least %d", n, len(c.faults))
+			}
+		}))
 	}
 }
 

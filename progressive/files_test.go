@@ -12,6 +12,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/internal/lang"
+	"parley/internal/subtest"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
 )
@@ -67,30 +68,28 @@ func TestFilesAreDelivered(t *testing.T) {
 	for fault, f := range faults {
 		for i, sink := range []func(*progressivetest.Chat) progressive.Sink{full, nonced} {
 			for when, live := range map[string]time.Duration{"at the end": 0, "before": 3 * time.Hour} {
-				t.Run(fault+"/"+[]string{"no nonces", "nonces"}[i]+"/"+when, func(t *testing.T) {
-					withDelivery(t, sink, func(s *delivery) {
-						want, ok := expected[fault]
-						if !ok {
-							want[i] = []string{prose, one, two}
-						}
-						s.show()
-						s.say(prose)
-						time.Sleep(10 * time.Second)
-						s.fail(progressive.Post, 0, f)
-						s.addFiles(picture, picture)
-						if live > 0 {
-							time.Sleep(live)
-							s.wantShown(want[i]...)
-						}
-						s.finish()
+				t.Run(fault+"/"+[]string{"no nonces", "nonces"}[i]+"/"+when, subtest.With(withDelivery, sink, func(s *delivery) {
+					want, ok := expected[fault]
+					if !ok {
+						want[i] = []string{prose, one, two}
+					}
+					s.show()
+					s.say(prose)
+					time.Sleep(10 * time.Second)
+					s.fail(progressive.Post, 0, f)
+					s.addFiles(picture, picture)
+					if live > 0 {
+						time.Sleep(live)
 						s.wantShown(want[i]...)
-						for _, r := range s.chat.Log(progressive.Edit) {
-							if r.Part.File != nil {
-								s.Errorf("%s is uploaded twice", r.Part.File.Name)
-							}
+					}
+					s.finish()
+					s.wantShown(want[i]...)
+					for _, r := range s.chat.Log(progressive.Edit) {
+						if r.Part.File != nil {
+							s.Errorf("%s is uploaded twice", r.Part.File.Name)
 						}
-					})
-				})
+					}
+				}))
 			}
 		}
 	}
@@ -99,33 +98,31 @@ func TestFilesAreDelivered(t *testing.T) {
 // A callback's files stand while it does: the next one's take their place, in the same messages.
 func TestFilesOfCallbacks(t *testing.T) {
 	for kind, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"nonces": nonced, "no nonces": full} {
-		t.Run(kind, func(t *testing.T) {
-			withDelivery(t, sink, func(s *delivery) {
-				s.show()
-				step := func(do func(), want ...string) {
-					s.Helper()
-					do()
-					time.Sleep(10 * time.Second)
-					s.wantShown(want...)
-				}
-				step(func() { s.status("Ok", named("a")) }, "Ok", "[a]")
-				step(func() { s.status("Better", named("b"), named("c")) }, "Better", "[b]", "[c]")
-				posts := s.count(progressive.Post)
-				step(func() { s.status("Best", named("b"), named("d")) }, "Best", "[b]", "[d]")
-				if n := s.count(progressive.Post); n != posts || s.count(progressive.Delete) != 0 {
-					t.Errorf("%d posts, and %d deletions, in place of edits", n-posts, s.count(progressive.Delete))
-				}
-				if n := len(slices.DeleteFunc(s.chat.Log(progressive.Edit), func(r progressivetest.Request) bool { return r.Part.File == nil })); n != 2 {
-					t.Errorf("%d edits of files; a to b and c to d want 2", n)
-				}
-				step(func() { s.status("Nearly", named("b")) }, "Nearly", "[b]")
-				step(func() { s.status("None") }, "None")
-				step(func() { s.status("Again", named("e")) }, "Again", "[e]")
-				step(func() { s.addFiles(named("e"), picture) }, "Again", "[e]", "[picture-2.png]")
-				s.finish()
-				s.wantShown("Again", "[e]", "[picture-2.png]")
-			})
-		})
+		t.Run(kind, subtest.With(withDelivery, sink, func(s *delivery) {
+			s.show()
+			step := func(do func(), want ...string) {
+				s.Helper()
+				do()
+				time.Sleep(10 * time.Second)
+				s.wantShown(want...)
+			}
+			step(func() { s.status("Ok", named("a")) }, "Ok", "[a]")
+			step(func() { s.status("Better", named("b"), named("c")) }, "Better", "[b]", "[c]")
+			posts := s.count(progressive.Post)
+			step(func() { s.status("Best", named("b"), named("d")) }, "Best", "[b]", "[d]")
+			if n := s.count(progressive.Post); n != posts || s.count(progressive.Delete) != 0 {
+				s.Errorf("%d posts, and %d deletions, in place of edits", n-posts, s.count(progressive.Delete))
+			}
+			if n := len(slices.DeleteFunc(s.chat.Log(progressive.Edit), func(r progressivetest.Request) bool { return r.Part.File == nil })); n != 2 {
+				s.Errorf("%d edits of files; a to b and c to d want 2", n)
+			}
+			step(func() { s.status("Nearly", named("b")) }, "Nearly", "[b]")
+			step(func() { s.status("None") }, "None")
+			step(func() { s.status("Again", named("e")) }, "Again", "[e]")
+			step(func() { s.addFiles(named("e"), picture) }, "Again", "[e]", "[picture-2.png]")
+			s.finish()
+			s.wantShown("Again", "[e]", "[picture-2.png]")
+		}))
 	}
 }
 
@@ -145,29 +142,27 @@ func TestFilesOfCallbacksRefused(t *testing.T) {
 		"removed before the edit": {progressive.Edit, progressivetest.Fault{Err: progressive.ErrGone, Remove: true}, []string{"[b]"}, []string{"[b]"}}, // and with the text the answer ends
 	} {
 		for kind, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"nonces": nonced, "no nonces": full} {
-			t.Run(name+"/"+kind, func(t *testing.T) {
-				withDelivery(t, sink, func(s *delivery) {
-					s.show()
-					s.status("One", named("a"))
-					time.Sleep(10 * time.Second)
-					first := true
-					s.chat.ChangeFate(func(func(progressivetest.Request) progressivetest.Fault) func(progressivetest.Request) progressivetest.Fault {
-						return func(r progressivetest.Request) progressivetest.Fault {
-							if first && r.Op == c.op && r.Part.File != nil {
-								first = false
-								return c.fault
-							}
-							return progressivetest.Fault{}
+			t.Run(name+"/"+kind, subtest.With(withDelivery, sink, func(s *delivery) {
+				s.show()
+				s.status("One", named("a"))
+				time.Sleep(10 * time.Second)
+				first := true
+				s.chat.ChangeFate(func(func(progressivetest.Request) progressivetest.Fault) func(progressivetest.Request) progressivetest.Fault {
+					return func(r progressivetest.Request) progressivetest.Fault {
+						if first && r.Op == c.op && r.Part.File != nil {
+							first = false
+							return c.fault
 						}
-					})
-					s.status("Two", named("b"))
-					time.Sleep(2 * time.Minute)
-					s.wantShown(c.then...)
-					s.status("Three", named("c"))
-					s.finish()
-					s.wantShown(c.last...)
+						return progressivetest.Fault{}
+					}
 				})
-			})
+				s.status("Two", named("b"))
+				time.Sleep(2 * time.Minute)
+				s.wantShown(c.then...)
+				s.status("Three", named("c"))
+				s.finish()
+				s.wantShown(c.last...)
+			}))
 		}
 	}
 }
@@ -184,22 +179,20 @@ func TestFilesOfCallbacksInDoubt(t *testing.T) {
 		"no nonces, done":   {full, true, []string{"Two", "[b]"}, []string{"Three", "[b]", "[c]"}},
 		"no nonces, undone": {full, false, []string{"Two"}, []string{"Three", "[c]"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withDelivery(t, c.sink, func(s *delivery) {
-				s.show()
-				s.status("One")
-				time.Sleep(10 * time.Second)
-				s.fail(progressive.Post, 0, progressivetest.Fault{Err: progressive.ErrAmbiguous, Applied: c.done})
-				s.status("Two", named("b"))
-				time.Sleep(time.Minute)
-				s.wantShown(c.then...)
-				s.status("Three", named("c"))
-				time.Sleep(time.Minute)
-				s.wantShown(c.last...)
-				s.finish()
-				s.wantShown(c.last...)
-			})
-		})
+		t.Run(name, subtest.With(withDelivery, c.sink, func(s *delivery) {
+			s.show()
+			s.status("One")
+			time.Sleep(10 * time.Second)
+			s.fail(progressive.Post, 0, progressivetest.Fault{Err: progressive.ErrAmbiguous, Applied: c.done})
+			s.status("Two", named("b"))
+			time.Sleep(time.Minute)
+			s.wantShown(c.then...)
+			s.status("Three", named("c"))
+			time.Sleep(time.Minute)
+			s.wantShown(c.last...)
+			s.finish()
+			s.wantShown(c.last...)
+		}))
 	}
 }
 
@@ -218,25 +211,23 @@ func TestFilesAreTakenOver(t *testing.T) {
 		"one is lost":    {both, []llm.File{named("b")}, 0, []string{prose, "[a]", "[b]"}},
 	} {
 		for kind, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"nonces": nonced, "no nonces": full} {
-			t.Run(name+"/"+kind, func(t *testing.T) {
-				withDelivery(t, sink, func(s *delivery) {
-					s.show()
-					s.say(prose)
-					s.addFiles(named("a"), named("b"))
-					s.finish()
-					s.run.Epoch, s.run.Verdict = 2, &chat.Verdict{Outcome: completed, Files: 2}
-					s.run.Shown = append([]chat.Shown{{Part: 0, ID: "m1"}}, c.noted...)
-					s.show()
-					s.say(prose)
-					s.addFiles(c.has...)
-					s.finish()
-					s.wantShown(c.want...)
-					edits := s.chat.Log(progressive.Edit)
-					if n := len(slices.DeleteFunc(edits, func(r progressivetest.Request) bool { return r.Part.File == nil })); n != c.edits || s.count(progressive.Delete) != 0 {
-						t.Errorf("%d edits, %d deletions; want %d and none", n, s.count(progressive.Delete), c.edits)
-					}
-				})
-			})
+			t.Run(name+"/"+kind, subtest.With(withDelivery, sink, func(s *delivery) {
+				s.show()
+				s.say(prose)
+				s.addFiles(named("a"), named("b"))
+				s.finish()
+				s.run.Epoch, s.run.Verdict = 2, &chat.Verdict{Outcome: completed, Files: 2}
+				s.run.Shown = append([]chat.Shown{{Part: 0, ID: "m1"}}, c.noted...)
+				s.show()
+				s.say(prose)
+				s.addFiles(c.has...)
+				s.finish()
+				s.wantShown(c.want...)
+				edits := s.chat.Log(progressive.Edit)
+				if n := len(slices.DeleteFunc(edits, func(r progressivetest.Request) bool { return r.Part.File == nil })); n != c.edits || s.count(progressive.Delete) != 0 {
+					s.Errorf("%d edits, %d deletions; want %d and none", n, s.count(progressive.Delete), c.edits)
+				}
+			}))
 		}
 	}
 }
@@ -305,22 +296,20 @@ func TestFilesGo(t *testing.T) {
 		"taken back":                   {answer.Outcome{Status: answer.Stopped, Withdrawn: true}, nil, nil},
 	} {
 		for _, sink := range []func(*progressivetest.Chat) progressive.Sink{full, nonced} {
-			t.Run(name, func(t *testing.T) {
-				withDelivery(t, sink, func(s *delivery) {
-					s.show()
-					s.say(prose)
-					s.addFiles(llm.File{Type: "image/jpeg", Data: []byte("photo")}, picture)
-					s.finish()
-					s.run.Verdict, s.run.Epoch = nil, 2
-					s.show()
-					s.say(prose)
-					s.addFiles(c.paint...)
-					if err := s.end(c.outcome); err != nil {
-						s.Error(err)
-					}
-					s.wantShown(c.want...)
-				})
-			})
+			t.Run(name, subtest.With(withDelivery, sink, func(s *delivery) {
+				s.show()
+				s.say(prose)
+				s.addFiles(llm.File{Type: "image/jpeg", Data: []byte("photo")}, picture)
+				s.finish()
+				s.run.Verdict, s.run.Epoch = nil, 2
+				s.show()
+				s.say(prose)
+				s.addFiles(c.paint...)
+				if err := s.end(c.outcome); err != nil {
+					s.Error(err)
+				}
+				s.wantShown(c.want...)
+			}))
 		}
 	}
 }

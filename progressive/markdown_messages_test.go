@@ -12,6 +12,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/subtest"
 	"parley/progressive"
 	"parley/progressive/markdown"
 	"parley/progressive/progressivetest"
@@ -73,26 +74,24 @@ func (s *delivery) wantCode(n int, others ...string) {
 // ST-11, ST-18: while it is written, long code grows in one message; then it is a file, and no message was deleted for it.
 func TestLongCodeIsAFile(t *testing.T) {
 	for name, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"nonces": filesNonced, "no nonces": files} {
-		t.Run(name, func(t *testing.T) {
-			withDelivery(t, sink, func(s *delivery) {
-				s.show()
-				s.stream(coded(30), 100*time.Millisecond)
-				time.Sleep(20 * time.Second)
-				if shown := s.chat.Shown(); len(shown) != 1 || !strings.Contains(shown[0], "📎 code.txt, 30 lines") {
-					t.Errorf("before the end people read %q", shown)
+		t.Run(name, subtest.With(withDelivery, sink, func(s *delivery) {
+			s.show()
+			s.stream(coded(30), 100*time.Millisecond)
+			time.Sleep(20 * time.Second)
+			if shown := s.chat.Shown(); len(shown) != 1 || !strings.Contains(shown[0], "📎 code.txt, 30 lines") {
+				s.Errorf("before the end people read %q", shown)
+			}
+			for _, r := range s.chat.Log(progressive.Post) {
+				if r.Part.File != nil {
+					s.Error("a file was posted before the end")
 				}
-				for _, r := range s.chat.Log(progressive.Post) {
-					if r.Part.File != nil {
-						t.Error("a file was posted before the end")
-					}
-				}
-				s.finish()
-				s.wantShown(noted, "[code.txt]")
-				if n := len(s.chat.Log(progressive.Delete)); n > 0 {
-					t.Errorf("%d messages were created and deleted; want none", n)
-				}
-			})
-		})
+			}
+			s.finish()
+			s.wantShown(noted, "[code.txt]")
+			if n := len(s.chat.Log(progressive.Delete)); n > 0 {
+				s.Errorf("%d messages were created and deleted; want none", n)
+			}
+		}))
 	}
 }
 
@@ -102,39 +101,35 @@ func TestLongCodeIsDelivered(t *testing.T) {
 	inMessages := []string{"unparsable", "ambiguous, undone", "ambiguous, done", "silent", "never"}
 	for name, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"nonces": filesNonced, "no nonces": files} {
 		for fault, f := range faults {
-			t.Run(fault+"/"+name, func(t *testing.T) {
-				withDelivery(t, sink, func(s *delivery) {
-					s.show()
-					s.say(coded(30))
-					time.Sleep(20 * time.Second)
-					s.addFiles(picture)
-					s.failFiles(1, f)
-					s.finish()
-					switch {
-					case fault == "forbidden":
-						s.wantShown(noted, "[picture-1.png]")
-					case fault == "gone":
-						s.wantShown()
-					case !slices.Contains(inMessages, fault), name == "nonces" && f.Err != progressive.ErrUnparsable:
-						s.wantShown(noted, "[picture-1.png]", "[code.txt]")
-					case f.Applied, f.Silent:
-						s.wantUnknown()
-					default:
-						s.wantCode(30, "[picture-1.png]")
-					}
-				})
-			})
-		}
-		t.Run("never/"+name, func(t *testing.T) {
-			withDelivery(t, sink, func(s *delivery) {
+			t.Run(fault+"/"+name, subtest.With(withDelivery, sink, func(s *delivery) {
 				s.show()
 				s.say(coded(30))
 				time.Sleep(20 * time.Second)
-				s.failFiles(100, progressivetest.Fault{Err: errUpload})
+				s.addFiles(picture)
+				s.failFiles(1, f)
 				s.finish()
-				s.wantCode(30)
-			})
-		})
+				switch {
+				case fault == "forbidden":
+					s.wantShown(noted, "[picture-1.png]")
+				case fault == "gone":
+					s.wantShown()
+				case !slices.Contains(inMessages, fault), name == "nonces" && f.Err != progressive.ErrUnparsable:
+					s.wantShown(noted, "[picture-1.png]", "[code.txt]")
+				case f.Applied, f.Silent:
+					s.wantUnknown()
+				default:
+					s.wantCode(30, "[picture-1.png]")
+				}
+			}))
+		}
+		t.Run("never/"+name, subtest.With(withDelivery, sink, func(s *delivery) {
+			s.show()
+			s.say(coded(30))
+			time.Sleep(20 * time.Second)
+			s.failFiles(100, progressivetest.Fault{Err: errUpload})
+			s.finish()
+			s.wantCode(30)
+		}))
 	}
 }
 
@@ -176,25 +171,23 @@ func TestLongCodeOfAnEarlierHolder(t *testing.T) {
 		"rewritten, with longer code": {[]chat.Shown{{Part: chat.FirstFile, ID: "m2"}}, coded(31), true, []string{strings.Replace(noted, "30", "31", 1), "[code.txt]"}},
 	} {
 		for kind, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"nonces": filesNonced, "no nonces": files} {
-			t.Run(name+"/"+kind, func(t *testing.T) {
-				withDelivery(t, sink, func(s *delivery) {
-					s.show()
-					s.say(coded(30))
-					s.finish()
-					s.run.Epoch, s.run.Shown = 2, append([]chat.Shown{{Part: 0, ID: "m1"}}, c.noted...)
-					if c.rewrite {
-						s.run.Verdict = nil
-					}
-					var log bytes.Buffer
-					s.showTo(slog.New(slog.NewTextHandler(&log, nil)))
-					s.say(c.again)
-					s.finish()
-					s.wantShown(c.want...)
-					if strings.Contains(log.String(), "ERROR") {
-						t.Error(log.String())
-					}
-				})
-			})
+			t.Run(name+"/"+kind, subtest.With(withDelivery, sink, func(s *delivery) {
+				s.show()
+				s.say(coded(30))
+				s.finish()
+				s.run.Epoch, s.run.Shown = 2, append([]chat.Shown{{Part: 0, ID: "m1"}}, c.noted...)
+				if c.rewrite {
+					s.run.Verdict = nil
+				}
+				var log bytes.Buffer
+				s.showTo(slog.New(slog.NewTextHandler(&log, nil)))
+				s.say(c.again)
+				s.finish()
+				s.wantShown(c.want...)
+				if strings.Contains(log.String(), "ERROR") {
+					s.Error(log.String())
+				}
+			}))
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/subtest"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
 )
@@ -216,22 +217,20 @@ func TestWithdrawn(t *testing.T) {
 		sink func(*progressivetest.Chat) progressive.Sink
 		left int
 	}{"deleted": {full, 0}, "left": {editing, 3}} {
-		t.Run(name, func(t *testing.T) {
-			withDelivery(t, c.sink, func(s *delivery) {
-				s.chat.Max = 64
-				s.show()
-				s.say(prose + prose)
-				time.Sleep(10 * time.Second)
-				before := s.chat.Shown()
-				if err := s.end(answer.Outcome{Status: answer.Superseded, Withdrawn: true}); err != nil {
-					t.Error(err)
-				}
-				s.wantShown(before[:c.left]...)
-				if len(before) != 3 || len(s.run.Shown) != c.left {
-					t.Errorf("shown %q, noted %v; want 3 and %v", before, s.run.Shown, c.left)
-				}
-			})
-		})
+		t.Run(name, subtest.With(withDelivery, c.sink, func(s *delivery) {
+			s.chat.Max = 64
+			s.show()
+			s.say(prose + prose)
+			time.Sleep(10 * time.Second)
+			before := s.chat.Shown()
+			if err := s.end(answer.Outcome{Status: answer.Superseded, Withdrawn: true}); err != nil {
+				s.Error(err)
+			}
+			s.wantShown(before[:c.left]...)
+			if len(before) != 3 || len(s.run.Shown) != c.left {
+				s.Errorf("shown %q, noted %v; want 3 and %v", before, s.run.Shown, c.left)
+			}
+		}))
 	}
 }
 
@@ -396,25 +395,23 @@ func TestUnwantedOrphanIsDeleted(t *testing.T) {
 		"without nonces":  {full, true, time.Second, []string{"Short.", "of them."}},
 		"never there too": {full, false, time.Second, []string{"Short."}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withDelivery(t, c.sink, func(s *delivery) {
-				s.chat.Max = 82
-				s.fail(progressive.Post, 1, progressivetest.Fault{Err: progressive.ErrAmbiguous, Applied: c.applied})
-				s.show()
-				s.say(prose)
-				time.Sleep(500 * time.Millisecond) // the second part's fate is unknown now
-				s.cancel(chat.ErrShutdown)
-				_ = s.wait()
-				if want := []chat.Shown{{ID: "m1"}, {Part: 1}}; !slices.Equal(bare(s.run.Shown), want) {
-					t.Fatalf("noted %v", s.run.Shown)
-				}
-				time.Sleep(c.pause)
-				s.show()
-				s.say("Short.")
-				s.finish()
-				s.wantShown(c.left...)
-			})
-		})
+		t.Run(name, subtest.With(withDelivery, c.sink, func(s *delivery) {
+			s.chat.Max = 82
+			s.fail(progressive.Post, 1, progressivetest.Fault{Err: progressive.ErrAmbiguous, Applied: c.applied})
+			s.show()
+			s.say(prose)
+			time.Sleep(500 * time.Millisecond) // the second part's fate is unknown now
+			s.cancel(chat.ErrShutdown)
+			_ = s.wait()
+			if want := []chat.Shown{{ID: "m1"}, {Part: 1}}; !slices.Equal(bare(s.run.Shown), want) {
+				s.Fatalf("noted %v", s.run.Shown)
+			}
+			time.Sleep(c.pause)
+			s.show()
+			s.say("Short.")
+			s.finish()
+			s.wantShown(c.left...)
+		}))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"parley/core"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/subtest"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
 )
@@ -51,31 +52,29 @@ func TestLastWordOutlastsAnOutage(t *testing.T) {
 			"an edit, with nonces":  {noncedResending, progressive.ErrAmbiguous, 0, half, []string{prose}},
 			"an edit, never marked": {full, progressive.ErrAmbiguous, 0, half, []string{prose}},
 		} {
-			t.Run(fmt.Sprint(kind, ", ", d), func(t *testing.T) {
-				withDelivery(t, c.sink, func(s *delivery) {
-					if strings.Contains(kind, "nonces") {
-						s.chat.Window = 2 * time.Minute
-					}
-					s.show()
-					if s.say(c.lead); c.lead != "" {
-						time.Sleep(5 * time.Second)
-					}
-					begun := time.Now()
-					s.down(d, c.err, c.applied) // before the text: it could be posted before the outage begins
-					s.say(strings.TrimPrefix(prose, c.lead))
-					if err := s.end(completed); err != nil {
-						t.Error(err)
-					}
-					if late := time.Since(begun.Add(d)); late < 0 || late > time.Minute+time.Second {
-						t.Errorf("it ended %v after the outage", late)
-					}
-					if want := c.want; kind == "nonces" && d < s.chat.Window {
-						s.wantShown(prose)
-					} else {
-						s.wantShown(want...)
-					}
-				})
-			})
+			t.Run(fmt.Sprint(kind, ", ", d), subtest.With(withDelivery, c.sink, func(s *delivery) {
+				if strings.Contains(kind, "nonces") {
+					s.chat.Window = 2 * time.Minute
+				}
+				s.show()
+				if s.say(c.lead); c.lead != "" {
+					time.Sleep(5 * time.Second)
+				}
+				begun := time.Now()
+				s.down(d, c.err, c.applied) // before the text: it could be posted before the outage begins
+				s.say(strings.TrimPrefix(prose, c.lead))
+				if err := s.end(completed); err != nil {
+					s.Error(err)
+				}
+				if late := time.Since(begun.Add(d)); late < 0 || late > time.Minute+time.Second {
+					s.Errorf("it ended %v after the outage", late)
+				}
+				if want := c.want; kind == "nonces" && d < s.chat.Window {
+					s.wantShown(prose)
+				} else {
+					s.wantShown(want...)
+				}
+			}))
 		}
 	}
 }
@@ -98,27 +97,25 @@ func TestUnconfirmedLastWord(t *testing.T) {
 		"a repetition, lost":          {"", []progressivetest.Fault{lost, lost}, 10 * time.Second},
 		"refusals in between, unsent": {"", []progressivetest.Fault{lost, {Err: progressive.ErrUnsent}, refuse, lost}, time.Minute},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withDelivery(t, resending, func(s *delivery) {
-				s.show()
-				if s.say(c.lead); c.lead != "" {
-					time.Sleep(5 * time.Second)
-				}
-				begun := time.Now()
-				if c.faults != nil {
-					s.failEach(progressive.Post, c.faults)
-				} else {
-					s.down(48*time.Hour, progressive.ErrAmbiguous, 0)
-				}
-				s.say(strings.TrimPrefix(prose, c.lead))
-				if err := s.end(answer.Outcome{Status: answer.Completed}); !errors.Is(err, core.ErrUnconfirmed) {
-					t.Errorf("it ended with %v", err)
-				}
-				if took := time.Since(begun); took > c.within || c.faults == nil && took < 23*time.Hour {
-					t.Errorf("it took %v", took)
-				}
-			})
-		})
+		t.Run(name, subtest.With(withDelivery, resending, func(s *delivery) {
+			s.show()
+			if s.say(c.lead); c.lead != "" {
+				time.Sleep(5 * time.Second)
+			}
+			begun := time.Now()
+			if c.faults != nil {
+				s.failEach(progressive.Post, c.faults)
+			} else {
+				s.down(48*time.Hour, progressive.ErrAmbiguous, 0)
+			}
+			s.say(strings.TrimPrefix(prose, c.lead))
+			if err := s.end(answer.Outcome{Status: answer.Completed}); !errors.Is(err, core.ErrUnconfirmed) {
+				s.Errorf("it ended with %v", err)
+			}
+			if took := time.Since(begun); took > c.within || c.faults == nil && took < 23*time.Hour {
+				s.Errorf("it took %v", took)
+			}
+		}))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/core/chat"
+	"parley/internal/subtest"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
 )
@@ -37,24 +38,22 @@ func TestLastWordIsSentOnceMore(t *testing.T) {
 		"unheard, refused, unheard":   {[]progressivetest.Fault{doubt, refuse, doubt}, 3, []string{prose, again(prose)}},
 		"lost, the markup is refused": {[]progressivetest.Fault{lost, {Err: progressive.ErrUnparsable}}, 3, []string{again(prose)}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withDelivery(t, resending, func(s *delivery) {
-				s.failEach(progressive.Post, c.faults)
-				s.show()
-				s.say(prose)
-				s.finish()
-				s.wantShown(c.want...)
-				log := s.chat.Log(progressive.Post)
-				if len(log) != c.posts {
-					t.Errorf("%d posts; want %d", len(log), c.posts)
+		t.Run(name, subtest.With(withDelivery, resending, func(s *delivery) {
+			s.failEach(progressive.Post, c.faults)
+			s.show()
+			s.say(prose)
+			s.finish()
+			s.wantShown(c.want...)
+			log := s.chat.Log(progressive.Post)
+			if len(log) != c.posts {
+				s.Errorf("%d posts; want %d", len(log), c.posts)
+			}
+			for i, r := range log[1:] {
+				if errors.Is(log[i].Err, progressive.ErrAmbiguous) && r.At.Sub(log[i].At) < 4*time.Second {
+					s.Errorf("it was sent again after %v", r.At.Sub(log[i].At))
 				}
-				for i, r := range log[1:] {
-					if errors.Is(log[i].Err, progressive.ErrAmbiguous) && r.At.Sub(log[i].At) < 4*time.Second {
-						t.Errorf("it was sent again after %v", r.At.Sub(log[i].At))
-					}
-				}
-			})
-		})
+			}
+		}))
 	}
 }
 
@@ -79,29 +78,27 @@ func TestRepetitionIsCountedAcrossDeaths(t *testing.T) {
 		if deaths == 0 {
 			continue
 		}
-		t.Run(fmt.Sprint(deaths), func(t *testing.T) {
-			withDelivery(t, resending, func(s *delivery) {
-				s.run.Verdict = &chat.Verdict{Outcome: completed}
-				for range deaths {
-					s.chat.ChangeFate(func(func(progressivetest.Request) progressivetest.Fault) func(progressivetest.Request) progressivetest.Fault {
-						return func(progressivetest.Request) progressivetest.Fault { return doubt }
-					})
-					s.show()
-					s.say(prose)
-					s.a.End(completed)
-					time.Sleep(500 * time.Millisecond)
-					s.cancel(chat.ErrCrashed)
-					_ = s.wait()
-				}
+		t.Run(fmt.Sprint(deaths), subtest.With(withDelivery, resending, func(s *delivery) {
+			s.run.Verdict = &chat.Verdict{Outcome: completed}
+			for range deaths {
 				s.chat.ChangeFate(func(func(progressivetest.Request) progressivetest.Fault) func(progressivetest.Request) progressivetest.Fault {
-					return nil
+					return func(progressivetest.Request) progressivetest.Fault { return doubt }
 				})
 				s.show()
 				s.say(prose)
-				s.finish()
-				s.wantShown(want...)
+				s.a.End(completed)
+				time.Sleep(500 * time.Millisecond)
+				s.cancel(chat.ErrCrashed)
+				_ = s.wait()
+			}
+			s.chat.ChangeFate(func(func(progressivetest.Request) progressivetest.Fault) func(progressivetest.Request) progressivetest.Fault {
+				return nil
 			})
-		})
+			s.show()
+			s.say(prose)
+			s.finish()
+			s.wantShown(want...)
+		}))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"parley/connectors/connectortest/discordworld"
 	"parley/connectors/discord"
 	"parley/connectors/telegram"
+	"parley/internal/subtest"
 	"parley/models/modelfake"
 	"parley/progressive"
 )
@@ -103,22 +104,20 @@ func TestChatLongCode(t *testing.T) {
 func TestChatLongCodeDeletesNothing(t *testing.T) {
 	for _, above := range []int{1, 15} { // lines of 80 characters
 		for _, lines := range []int{20, 48, 52, 97, 104, 250} {
-			t.Run(fmt.Sprintf("%d lines below %d", lines, above), func(t *testing.T) {
-				onEachPlatform(t, codeIn(progressive.InFile), func(c *chatHarness) {
-					c.model.Queue(modelfake.Script{modelfake.Pace(20 * time.Millisecond), modelfake.Text(strings.Repeat(program(1)+"\n", above)+answerWithCode(lines), modelfake.ByWord)})
-					c.Say(connectortest.Ada, c.ada, "Write it")
-					c.WaitIdle()
-					stand := map[string]bool{}
-					for _, m := range c.Messages(c.ada) {
-						stand[m.ID] = true
+			t.Run(fmt.Sprintf("%d lines below %d", lines, above), subtest.With(onEachPlatform, codeIn(progressive.InFile), func(c *chatHarness) {
+				c.model.Queue(modelfake.Script{modelfake.Pace(20 * time.Millisecond), modelfake.Text(strings.Repeat(program(1)+"\n", above)+answerWithCode(lines), modelfake.ByWord)})
+				c.Say(connectortest.Ada, c.ada, "Write it")
+				c.WaitIdle()
+				stand := map[string]bool{}
+				for _, m := range c.Messages(c.ada) {
+					stand[m.ID] = true
+				}
+				for _, r := range c.Requests() {
+					if r.Create && !stand[r.Message] {
+						c.Errorf("message %s was created and deleted", r.Message)
 					}
-					for _, r := range c.Requests() {
-						if r.Create && !stand[r.Message] {
-							t.Errorf("message %s was created and deleted", r.Message)
-						}
-					}
-				})
-			})
+				}
+			}))
 		}
 	}
 }
@@ -154,25 +153,23 @@ func TestChatLongCodeFaults(t *testing.T) {
 		"no answer":   {Mute: 2 * time.Minute},
 		"a slow file": {Delay: 5 * time.Second},
 	} {
-		t.Run(name, func(t *testing.T) {
-			onEachPlatform(t, codeIn(progressive.InFile), func(c *chatHarness) {
-				c.model.Queue(modelfake.Script{modelfake.Text(answerWithCode(200)), modelfake.Pause(30 * time.Second)})
-				c.Say(connectortest.Ada, c.ada, "Write it")
-				c.waitShown(c.ada, "Run it twice.")
-				f.Op, f.File, f.In = progressive.Post, true, c.ada
-				c.InjectFault(f)
-				c.WaitIdle()
-				switch unknown := c.platform.noLookup; { // without nonces
-				case f.Forbidden, unknown && (f.Dropped || f.BadGateway):
-					c.wantInMessages(c.ada, 200, 0)
-				case unknown && (f.Lost || f.Mute > 0):
-					c.allowedOrphans = 1
-					c.wantInMessages(c.ada, 200, 1)
-				default:
-					c.wantCode(c.ada, 200)
-				}
-			})
-		})
+		t.Run(name, subtest.With(onEachPlatform, codeIn(progressive.InFile), func(c *chatHarness) {
+			c.model.Queue(modelfake.Script{modelfake.Text(answerWithCode(200)), modelfake.Pause(30 * time.Second)})
+			c.Say(connectortest.Ada, c.ada, "Write it")
+			c.waitShown(c.ada, "Run it twice.")
+			f.Op, f.File, f.In = progressive.Post, true, c.ada
+			c.InjectFault(f)
+			c.WaitIdle()
+			switch unknown := c.platform.noLookup; { // without nonces
+			case f.Forbidden, unknown && (f.Dropped || f.BadGateway):
+				c.wantInMessages(c.ada, 200, 0)
+			case unknown && (f.Lost || f.Mute > 0):
+				c.allowedOrphans = 1
+				c.wantInMessages(c.ada, 200, 1)
+			default:
+				c.wantCode(c.ada, 200)
+			}
+		}))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"parley/config"
 	"parley/connectors/connectortest"
 	"parley/core/chat"
+	"parley/internal/subtest"
 	"parley/models/modelfake"
 	"parley/progressive"
 )
@@ -30,27 +31,25 @@ func TestChatDeployDuringARefusal(t *testing.T) {
 		},
 	} {
 		for text, script := range map[string]modelfake.Script{"short": {modelfake.Pause(2 * time.Second), modelfake.Text("Yes.")}, "streamed": slowScript(tale)} {
-			t.Run(name+"/"+text, func(t *testing.T) {
-				onEachPlatform(t, func(cfg *config.Config) { cfg.Shutdown = 20 * time.Second }, func(c *chatHarness) {
-					c.model.Queue(script, script)
-					c.Say(connectortest.Ada, c.ada, "Tell me")
-					c.Pass(time.Second)
-					recovered := refuse(c)
-					c.Pass(15 * time.Second)
-					if own := connectortest.BotTexts(c, c.ada); len(own) > 0 {
-						t.Fatalf("people read %q; want none", own)
-					}
-					c.shutdown()
-					recovered()
-					c.Pass(10 * time.Second) // a hold of less than a minute is not stored
-					c.start()
-					want := tale
-					if text == "short" {
-						want = "Yes."
-					}
-					c.wantShown(c.ada, want)
-				})
-			})
+			t.Run(name+"/"+text, subtest.With(onEachPlatform, func(cfg *config.Config) { cfg.Shutdown = 20 * time.Second }, func(c *chatHarness) {
+				c.model.Queue(script, script)
+				c.Say(connectortest.Ada, c.ada, "Tell me")
+				c.Pass(time.Second)
+				recovered := refuse(c)
+				c.Pass(15 * time.Second)
+				if own := connectortest.BotTexts(c, c.ada); len(own) > 0 {
+					c.Fatalf("people read %q; want none", own)
+				}
+				c.shutdown()
+				recovered()
+				c.Pass(10 * time.Second) // a hold of less than a minute is not stored
+				c.start()
+				want := tale
+				if text == "short" {
+					want = "Yes."
+				}
+				c.wantShown(c.ada, want)
+			}))
 		}
 	}
 }
@@ -75,24 +74,22 @@ func TestChatTwoCrashes(t *testing.T) {
 		"the preview was posted": {Op: progressive.Post, Mute: time.Hour},
 		"it was not":             {Op: progressive.Post, Dropped: true, Delay: time.Hour},
 	} {
-		t.Run(name, func(t *testing.T) {
-			onEachPlatform(t, nil, func(c *chatHarness) {
-				c.InjectFault(f)
-				c.model.Queue(slowScript(tale), modelfake.Script{modelfake.Text(tale)})
-				c.Say(connectortest.Ada, c.ada, "Tell me")
-				c.Pass(4 * time.Second)
-				c.crash()
-				c.start()
-				c.waitForRun(func(run chat.Run) bool { return run.Verdict != nil })
-				if own := connectortest.BotTexts(c, c.ada); len(own) > 1 || len(own) == 1 && own[0] == tale {
-					t.Fatalf("people read %q already", own)
-				}
-				c.crash()
-				c.start()
-				c.wantOnce(f, tale)
-				c.wantModelCalls(2)
-			})
-		})
+		t.Run(name, subtest.With(onEachPlatform, nil, func(c *chatHarness) {
+			c.InjectFault(f)
+			c.model.Queue(slowScript(tale), modelfake.Script{modelfake.Text(tale)})
+			c.Say(connectortest.Ada, c.ada, "Tell me")
+			c.Pass(4 * time.Second)
+			c.crash()
+			c.start()
+			c.waitForRun(func(run chat.Run) bool { return run.Verdict != nil })
+			if own := connectortest.BotTexts(c, c.ada); len(own) > 1 || len(own) == 1 && own[0] == tale {
+				c.Fatalf("people read %q already", own)
+			}
+			c.crash()
+			c.start()
+			c.wantOnce(f, tale)
+			c.wantModelCalls(2)
+		}))
 	}
 }
 
@@ -119,21 +116,19 @@ func TestChatCrashAtTheLastCreate(t *testing.T) {
 		"it was posted": {Op: progressive.Post, Mute: time.Hour},
 		"it was not":    {Op: progressive.Post, Dropped: true, Delay: time.Hour},
 	} {
-		t.Run(name, func(t *testing.T) {
-			onEachPlatform(t, nil, func(c *chatHarness) {
-				c.InjectFault(f)
-				c.model.Queue(modelfake.Script{modelfake.Text("Yes.")})
-				c.Say(connectortest.Ada, c.ada, "Is it so?")
-				c.waitForRun(func(run chat.Run) bool { return len(run.Shown) > 0 })
-				c.Pass(time.Second)
-				c.crash()
-				c.start()
-				c.wantOnceOrMarked(f, "Yes.")
-				c.crash()
-				c.start()
-				c.Pass(time.Minute)
-				c.wantOnceOrMarked(f, "Yes.")
-			})
-		})
+		t.Run(name, subtest.With(onEachPlatform, nil, func(c *chatHarness) {
+			c.InjectFault(f)
+			c.model.Queue(modelfake.Script{modelfake.Text("Yes.")})
+			c.Say(connectortest.Ada, c.ada, "Is it so?")
+			c.waitForRun(func(run chat.Run) bool { return len(run.Shown) > 0 })
+			c.Pass(time.Second)
+			c.crash()
+			c.start()
+			c.wantOnceOrMarked(f, "Yes.")
+			c.crash()
+			c.start()
+			c.Pass(time.Minute)
+			c.wantOnceOrMarked(f, "Yes.")
+		}))
 	}
 }

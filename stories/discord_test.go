@@ -8,6 +8,7 @@ import (
 	"parley/connectors/connectortest"
 	"parley/connectors/connectortest/discordworld"
 	"parley/connectors/discord/discordfake"
+	"parley/internal/subtest"
 	"parley/models/modelfake"
 )
 
@@ -31,25 +32,23 @@ func TestDiscordReconnects(t *testing.T) {
 		"events twice":           func(f *discordfake.Server) { f.DuplicateEvents(50) },
 		"an event lost":          func(f *discordfake.Server) { f.OmitEvents(1); time.AfterFunc(time.Second, f.CutGateway) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			onDiscord(t, func(c *chatHarness, w *discordworld.Platform) {
-				bob := c.Direct(connectortest.Bob)
-				c.Say(connectortest.Bob, bob, "Hi")
-				c.wantShown(bob, "You said: Hi")
-				c.model.Queue(slowScript(tale))
-				c.Say(connectortest.Ada, c.ada, "Tell me")
-				c.waitShown(c.ada, "Once upon a time")
-				end(w.Fake)
-				c.Say(connectortest.Bob, bob, "Are you there?")
-				c.Pass(5 * time.Minute)
-				c.wantShown(c.ada, tale)
-				c.wantShown(bob, "You said: Hi", "You said: Are you there?")
-				c.wantModelCalls(3)
-				if n := w.Fake.Sessions(); n != 1 {
-					t.Errorf("%d sessions; want 1", n)
-				}
-			})
-		})
+		t.Run(name, subtest.Of(onDiscord, func(c *chatHarness, w *discordworld.Platform) {
+			bob := c.Direct(connectortest.Bob)
+			c.Say(connectortest.Bob, bob, "Hi")
+			c.wantShown(bob, "You said: Hi")
+			c.model.Queue(slowScript(tale))
+			c.Say(connectortest.Ada, c.ada, "Tell me")
+			c.waitShown(c.ada, "Once upon a time")
+			end(w.Fake)
+			c.Say(connectortest.Bob, bob, "Are you there?")
+			c.Pass(5 * time.Minute)
+			c.wantShown(c.ada, tale)
+			c.wantShown(bob, "You said: Hi", "You said: Are you there?")
+			c.wantModelCalls(3)
+			if n := w.Fake.Sessions(); n != 1 {
+				c.Errorf("%d sessions; want 1", n)
+			}
+		}))
 	}
 }
 
@@ -74,14 +73,12 @@ func TestDiscordLimits(t *testing.T) {
 		"headerless": discordfake.HeaderlessLimit(),
 		"HTML":       discordfake.HTMLLimit(),
 	} {
-		t.Run(name, func(t *testing.T) {
-			onDiscord(t, func(c *chatHarness, w *discordworld.Platform) {
-				w.Fake.Fault(discordfake.Match{Route: discordfake.EditMessage, Skip: 1}, f)
-				c.model.Queue(slowScript(tale))
-				c.Say(connectortest.Ada, c.ada, "Tell me")
-				c.wantShown(c.ada, tale)
-			})
-		})
+		t.Run(name, subtest.Of(onDiscord, func(c *chatHarness, w *discordworld.Platform) {
+			w.Fake.Fault(discordfake.Match{Route: discordfake.EditMessage, Skip: 1}, f)
+			c.model.Queue(slowScript(tale))
+			c.Say(connectortest.Ada, c.ada, "Tell me")
+			c.wantShown(c.ada, tale)
+		}))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"parley/config"
 	"parley/connectors/connectortest"
 	"parley/internal/lang"
+	"parley/internal/subtest"
 	"parley/models/modelfake"
 )
 
@@ -54,54 +55,50 @@ func failures() map[string]struct {
 // told. Neither the notice nor what was taken back comes into the next prompt.
 func TestFailoverInChats(t *testing.T) {
 	for name, f := range failures() {
-		t.Run(name, func(t *testing.T) {
-			onEachPlatform(t, withSpare, func(c *chatHarness) {
-				c.serveMusic()
-				c.model.Queue(f.scripts...)
-				c.Say(connectortest.Ada, c.ada, "Tell me")
-				c.waitShown(c.ada, f.shows[len(f.shows)-1])
-				c.WaitIdle()
-				seen := c.Messages(c.ada)
-				text := strings.NewReplacer("_", "", "*", "").Replace(seen[len(seen)-1].Text)
-				if len(seen) != 2 || text != strings.Join(f.shows, "\n\n") {
-					t.Errorf("people see %d messages, at last:\n%s", len(seen)-1, text)
-				}
-				c.model.Queue(modelfake.Script{modelfake.Text("Sure.")})
-				c.Say(connectortest.Ada, c.ada, "Really?")
-				c.waitShown(c.ada, "Sure")
-				all := c.model.Requests()
-				checkPrompt(t, all[len(all)-1].Raw)
-			})
-		})
+		t.Run(name, subtest.With(onEachPlatform, withSpare, func(c *chatHarness) {
+			c.serveMusic()
+			c.model.Queue(f.scripts...)
+			c.Say(connectortest.Ada, c.ada, "Tell me")
+			c.waitShown(c.ada, f.shows[len(f.shows)-1])
+			c.WaitIdle()
+			seen := c.Messages(c.ada)
+			text := strings.NewReplacer("_", "", "*", "").Replace(seen[len(seen)-1].Text)
+			if len(seen) != 2 || text != strings.Join(f.shows, "\n\n") {
+				c.Errorf("people see %d messages, at last:\n%s", len(seen)-1, text)
+			}
+			c.model.Queue(modelfake.Script{modelfake.Text("Sure.")})
+			c.Say(connectortest.Ada, c.ada, "Really?")
+			c.waitShown(c.ada, "Sure")
+			all := c.model.Requests()
+			checkPrompt(c.T, all[len(all)-1].Raw)
+		}))
 	}
 }
 
 // The page shows the same, live and after a reload, where the notice is gone.
 func TestFailoverOnThePage(t *testing.T) {
 	for name, f := range failures() {
-		t.Run(name, func(t *testing.T) {
-			withGateway(t, withSpare, func(s *harness) {
-				s.serveMusic()
-				s.model.Queue(f.scripts...)
-				id := s.newConversation()
-				st := s.send(id, "k1", "Tell me")
-				done := s.readAll(st)
-				live := strings.NewReplacer("_(", "(", ")_", ")", "*", "").Replace(st.Text())
-				if want := strings.Join(f.shows, "\n\n"); live != want || *done.FullText != st.Text() {
-					t.Errorf("the page shows:\n%s\nand at last:\n%s", live, *done.FullText)
-				}
-				lines, err := s.browser.Reload(s.Context(), id)
-				s.Must(err)
-				want := strings.ReplaceAll(strings.Join(f.shows, "\n\n"), another+"\n\n", "")
-				if got := strings.ReplaceAll(lines[1].Text, "*", ""); got != want {
-					t.Errorf("a reload shows:\n%s", got)
-				}
-				s.model.Queue(modelfake.Script{modelfake.Text("Sure.")})
-				s.readAll(s.send(id, "k2", "Really?"))
-				all := s.model.Requests()
-				checkPrompt(t, all[len(all)-1].Raw)
-			})
-		})
+		t.Run(name, subtest.With(withGateway, withSpare, func(s *harness) {
+			s.serveMusic()
+			s.model.Queue(f.scripts...)
+			id := s.newConversation()
+			st := s.send(id, "k1", "Tell me")
+			done := s.readAll(st)
+			live := strings.NewReplacer("_(", "(", ")_", ")", "*", "").Replace(st.Text())
+			if want := strings.Join(f.shows, "\n\n"); live != want || *done.FullText != st.Text() {
+				s.Errorf("the page shows:\n%s\nand at last:\n%s", live, *done.FullText)
+			}
+			lines, err := s.browser.Reload(s.Context(), id)
+			s.Must(err)
+			want := strings.ReplaceAll(strings.Join(f.shows, "\n\n"), another+"\n\n", "")
+			if got := strings.ReplaceAll(lines[1].Text, "*", ""); got != want {
+				s.Errorf("a reload shows:\n%s", got)
+			}
+			s.model.Queue(modelfake.Script{modelfake.Text("Sure.")})
+			s.readAll(s.send(id, "k2", "Really?"))
+			all := s.model.Requests()
+			checkPrompt(s.T, all[len(all)-1].Raw)
+		}))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"parley/connectors/connectortest"
 	"parley/connectors/connectortest/discordworld"
 	"parley/connectors/discord/discordfake"
+	"parley/internal/subtest"
 )
 
 // The owner opens one channel of a new server: strangers are answered there and nowhere else, also after a crash. They are greeted in the
@@ -83,41 +84,39 @@ func TestChannelsWithOddNamesAreOpened(t *testing.T) {
 		"mention": {"<#%s>", "3"},
 		"twin":    {"#club", ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			onDiscord(t, func(h *chatHarness, w *discordworld.Platform) {
-				ownedByAda(h)
-				h.Say(connectortest.Ada, h.ada, "Hi")
-				h.WaitIdle()
-				names := []string{"club", "club"}
-				for i := range 10 {
-					names = append(names, fmt.Sprintf("room-%d", i))
+		t.Run(name, subtest.Of(onDiscord, func(h *chatHarness, w *discordworld.Platform) {
+			ownedByAda(h)
+			h.Say(connectortest.Ada, h.ada, "Hi")
+			h.WaitIdle()
+			names := []string{"club", "club"}
+			for i := range 10 {
+				names = append(names, fmt.Sprintf("room-%d", i))
+			}
+			guild, general := w.Fake.AddBotToIn("Chess Club", "en", append(names, "♟️chess", "3", "club")...)
+			h.Pass(10 * time.Second)
+			w.PressLabel(connectortest.Ada, h.ada, "One channel")
+			h.Pass(10 * time.Second)
+			says := c.says
+			if strings.Contains(says, "%s") {
+				says = fmt.Sprintf(says, w.Fake.ChannelNamed(guild, c.opens))
+			}
+			h.Say(connectortest.Ada, h.ada, says)
+			h.Pass(10 * time.Second)
+			if c.opens == "" {
+				h.waitShown(h.ada, "I know no channel #club. In which")
+				twin := w.Fake.ChannelNamed(guild, "club")
+				if w.PressLabel(connectortest.Ada, h.ada, "#club ("+twin+")") == "" {
+					h.Fatalf("the buttons are %q", w.Buttons(h.ada))
 				}
-				guild, general := w.Fake.AddBotToIn("Chess Club", "en", append(names, "♟️chess", "3", "club")...)
 				h.Pass(10 * time.Second)
-				w.PressLabel(connectortest.Ada, h.ada, "One channel")
-				h.Pass(10 * time.Second)
-				says := c.says
-				if strings.Contains(says, "%s") {
-					says = fmt.Sprintf(says, w.Fake.ChannelNamed(guild, c.opens))
-				}
-				h.Say(connectortest.Ada, h.ada, says)
-				h.Pass(10 * time.Second)
-				if c.opens == "" {
-					h.waitShown(h.ada, "I know no channel #club. In which")
-					twin := w.Fake.ChannelNamed(guild, "club")
-					if w.PressLabel(connectortest.Ada, h.ada, "#club ("+twin+")") == "" {
-						h.Fatalf("the buttons are %q", w.Buttons(h.ada))
-					}
-					h.Pass(10 * time.Second)
-					c.opens = "club"
-				}
-				h.waitShown(h.ada, "Everyone in #"+c.opens)
-				h.Mention(connectortest.Eve, connectortest.Room(general), "Hello")
-				h.Mention(connectortest.Eve, connectortest.Room(w.Fake.ChannelNamed(guild, c.opens)), "Hello there")
-				h.Pass(20 * time.Second)
-				h.wantModelCalls(2) // Ada's, and the one in the open channel
-			})
-		})
+				c.opens = "club"
+			}
+			h.waitShown(h.ada, "Everyone in #"+c.opens)
+			h.Mention(connectortest.Eve, connectortest.Room(general), "Hello")
+			h.Mention(connectortest.Eve, connectortest.Room(w.Fake.ChannelNamed(guild, c.opens)), "Hello there")
+			h.Pass(20 * time.Second)
+			h.wantModelCalls(2) // Ada's, and the one in the open channel
+		}))
 	}
 }
 
@@ -184,39 +183,37 @@ func TestUserWhoAddedTheBotIsWelcomed(t *testing.T) {
 		"no audit log":     {connectortest.Bob, "", false},
 		"owner of the bot": {connectortest.Bob, connectortest.Ada, true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			onDiscord(t, func(h *chatHarness, w *discordworld.Platform) {
-				ownedByAda(h)
-				h.Say(connectortest.Ada, h.ada, "Hi")
-				h.WaitIdle()
-				added := ""
-				if c.audited {
-					added = w.User(c.adder)
-				}
-				w.Fake.Adding(w.User(c.owner), added)
-				_, general := w.Fake.AddBotToIn("Chess Club", "en")
-				h.Pass(10 * time.Second)
-				h.Mention(connectortest.Eve, connectortest.Room(general), "Hello")
-				h.Pass(10 * time.Second)
-				h.crash()
-				h.start()
-				w.Fake.InvalidateSessions(false)
-				h.Pass(time.Minute)
-				adas := strings.Join(connectortest.BotTexts(h, h.ada), "\n")
-				bob := connectortest.Room(w.Fake.AddDM(w.User(connectortest.Bob)))
-				h.Say(connectortest.Bob, bob, "Thanks")
-				h.Pass(10 * time.Second)
-				bobs := strings.Join(connectortest.BotTexts(h, bob), "\n")
-				const thanks, asks, steps = "Thank you for adding me to **Chess Club**!", "Who can talk to me there?", "1. Mention me with a question."
-				want := map[bool][2]int{true: {1, 0}, false: {0, 1}}[c.adder == connectortest.Ada]
-				if got := [2]int{strings.Count(adas, thanks), strings.Count(bobs, thanks)}; got != want {
-					t.Errorf("Ada and Bob were welcomed %v times; want %v:\n%s\n%s", got, want, adas, bobs)
-				}
-				if strings.Count(adas, asks) != 1 || strings.Contains(bobs, asks) || strings.Count(bobs, steps) != want[1] || strings.Count(adas, "1. Choose below") != want[0] {
-					t.Errorf("Ada reads:\n%s\nBob reads:\n%s", adas, bobs)
-				}
-			})
-		})
+		t.Run(name, subtest.Of(onDiscord, func(h *chatHarness, w *discordworld.Platform) {
+			ownedByAda(h)
+			h.Say(connectortest.Ada, h.ada, "Hi")
+			h.WaitIdle()
+			added := ""
+			if c.audited {
+				added = w.User(c.adder)
+			}
+			w.Fake.Adding(w.User(c.owner), added)
+			_, general := w.Fake.AddBotToIn("Chess Club", "en")
+			h.Pass(10 * time.Second)
+			h.Mention(connectortest.Eve, connectortest.Room(general), "Hello")
+			h.Pass(10 * time.Second)
+			h.crash()
+			h.start()
+			w.Fake.InvalidateSessions(false)
+			h.Pass(time.Minute)
+			adas := strings.Join(connectortest.BotTexts(h, h.ada), "\n")
+			bob := connectortest.Room(w.Fake.AddDM(w.User(connectortest.Bob)))
+			h.Say(connectortest.Bob, bob, "Thanks")
+			h.Pass(10 * time.Second)
+			bobs := strings.Join(connectortest.BotTexts(h, bob), "\n")
+			const thanks, asks, steps = "Thank you for adding me to **Chess Club**!", "Who can talk to me there?", "1. Mention me with a question."
+			want := map[bool][2]int{true: {1, 0}, false: {0, 1}}[c.adder == connectortest.Ada]
+			if got := [2]int{strings.Count(adas, thanks), strings.Count(bobs, thanks)}; got != want {
+				h.Errorf("Ada and Bob were welcomed %v times; want %v:\n%s\n%s", got, want, adas, bobs)
+			}
+			if strings.Count(adas, asks) != 1 || strings.Contains(bobs, asks) || strings.Count(bobs, steps) != want[1] || strings.Count(adas, "1. Choose below") != want[0] {
+				h.Errorf("Ada reads:\n%s\nBob reads:\n%s", adas, bobs)
+			}
+		}))
 	}
 }
 

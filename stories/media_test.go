@@ -15,6 +15,7 @@ import (
 
 	"parley/config"
 	"parley/connectors/connectortest"
+	"parley/internal/subtest"
 	"parley/models/modelfake"
 )
 
@@ -210,21 +211,19 @@ func TestUnreadFileFailsNoTurn(t *testing.T) {
 		"it no longer exists": func(c *chatHarness) { c.LoseFiles() },
 		"it took too long":    func(c *chatHarness) { c.SlowFiles(10 * time.Minute) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			onEachPlatform(t, withSenses, func(c *chatHarness) {
-				spoil(c)
-				c.SendFile(connectortest.Ada, c.ada, "See this", photo())
-				c.Pass(2 * time.Minute)
-				c.WaitIdle()
-				if told := c.lastPromptText(); !strings.Contains(told, "See this") || !strings.Contains(told, name) {
-					c.Errorf(`the model was told %q; want it to contain "See this" and it to contain %q`, told, name)
-				}
-				if n := len(c.requestsTo(eyes)); n != 0 {
-					c.Errorf("%d looks at nothing; want none", n)
-				}
-				c.ClearFaults()
-			})
-		})
+		t.Run(name, subtest.With(onEachPlatform, withSenses, func(c *chatHarness) {
+			spoil(c)
+			c.SendFile(connectortest.Ada, c.ada, "See this", photo())
+			c.Pass(2 * time.Minute)
+			c.WaitIdle()
+			if told := c.lastPromptText(); !strings.Contains(told, "See this") || !strings.Contains(told, name) {
+				c.Errorf(`the model was told %q; want it to contain "See this" and it to contain %q`, told, name)
+			}
+			if n := len(c.requestsTo(eyes)); n != 0 {
+				c.Errorf("%d looks at nothing; want none", n)
+			}
+			c.ClearFaults()
+		}))
 	}
 }
 
@@ -244,20 +243,18 @@ func TestBombIsRefused(t *testing.T) {
 		"described": withSenses,
 		"shown":     func(cfg *config.Config) { cfg.Models.Large.Vision = new(true) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			onEachPlatform(t, edit, func(c *chatHarness) {
-				c.SendFile(connectortest.Ada, c.ada, "See this", connectortest.File{Name: "small.png", Type: "image/png", Data: bomb()})
-				c.WaitIdle()
-				if told := c.lastPromptText(); !strings.Contains(told, "See this") {
-					c.Errorf(`the model was told %q; want it to contain "See this"`, told)
+		t.Run(name, subtest.With(onEachPlatform, edit, func(c *chatHarness) {
+			c.SendFile(connectortest.Ada, c.ada, "See this", connectortest.File{Name: "small.png", Type: "image/png", Data: bomb()})
+			c.WaitIdle()
+			if told := c.lastPromptText(); !strings.Contains(told, "See this") {
+				c.Errorf(`the model was told %q; want it to contain "See this"`, told)
+			}
+			for _, r := range c.model.Requests() {
+				if strings.Contains(string(r.Raw), "data:image") {
+					c.Errorf("%s was shown it", r.Model)
 				}
-				for _, r := range c.model.Requests() {
-					if strings.Contains(string(r.Raw), "data:image") {
-						c.Errorf("%s was shown it", r.Model)
-					}
-				}
-			})
-		})
+			}
+		}))
 	}
 }
 

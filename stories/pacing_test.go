@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"parley/connectors/connectortest"
+	"parley/internal/subtest"
 	"parley/models/modelfake"
 	"parley/progressive"
 )
@@ -17,26 +18,24 @@ func TestChatHoldOfTwoHours(t *testing.T) {
 		"at the create": {Op: progressive.Post, Hold: hold},
 		"at an edit":    {Op: progressive.Edit, Nth: 1, Hold: hold},
 	} {
-		t.Run(name, func(t *testing.T) {
-			onEachPlatform(t, nil, func(c *chatHarness) {
-				bob := c.Direct(connectortest.Bob)
-				f.In = c.ada
-				c.InjectFault(f)
-				c.model.Queue(slowScript(tale))
-				c.Say(connectortest.Ada, c.ada, "Tell me")
-				c.Pass(30 * time.Second)
-				c.Say(connectortest.Bob, bob, "And I?")
-				c.Pass(5 * time.Second)
-				if own := connectortest.BotTexts(c, bob); len(own) != 1 {
-					t.Errorf("meanwhile another reads %q; want 1", own)
-				}
-				begun := time.Now()
-				c.wantShown(c.ada, tale)
-				if waited := time.Since(begun); waited < hold-time.Minute || waited > hold+time.Minute {
-					t.Errorf("the last word came after %v", waited)
-				}
-			})
-		})
+		t.Run(name, subtest.With(onEachPlatform, nil, func(c *chatHarness) {
+			bob := c.Direct(connectortest.Bob)
+			f.In = c.ada
+			c.InjectFault(f)
+			c.model.Queue(slowScript(tale))
+			c.Say(connectortest.Ada, c.ada, "Tell me")
+			c.Pass(30 * time.Second)
+			c.Say(connectortest.Bob, bob, "And I?")
+			c.Pass(5 * time.Second)
+			if own := connectortest.BotTexts(c, bob); len(own) != 1 {
+				c.Errorf("meanwhile another reads %q; want 1", own)
+			}
+			begun := time.Now()
+			c.wantShown(c.ada, tale)
+			if waited := time.Since(begun); waited < hold-time.Minute || waited > hold+time.Minute {
+				c.Errorf("the last word came after %v", waited)
+			}
+		}))
 	}
 }
 
@@ -68,22 +67,20 @@ func TestChatStall(t *testing.T) {
 // that minute nor the one that ends in it.
 func TestChatEditsFailForAMinute(t *testing.T) {
 	for name, pace := range map[string]time.Duration{"the answer takes longer": 2 * time.Second, "the answer ends meanwhile": 300 * time.Millisecond} {
-		t.Run(name, func(t *testing.T) {
-			onEachPlatform(t, nil, func(c *chatHarness) {
-				c.model.Queue(modelfake.Script{modelfake.Pace(pace), modelfake.Text(tale, modelfake.ByWord)})
-				c.Say(connectortest.Ada, c.ada, "Tell me")
-				c.waitShown(c.ada, "Once upon a time")
-				before := len(c.Requests())
-				for n := range 100 {
-					c.InjectFault(connectortest.Fault{Op: progressive.Edit, Nth: n, BadGateway: true})
-				}
-				c.Pass(time.Minute)
-				if tried := len(c.Requests()) - before; tried < 3 || tried > 16 { // with those that ask whether the platform works
-					t.Errorf("%d requests in that minute; want at least 3 and at most 16", tried)
-				}
-				c.ClearFaults()
-				c.wantShown(c.ada, tale)
-			})
-		})
+		t.Run(name, subtest.With(onEachPlatform, nil, func(c *chatHarness) {
+			c.model.Queue(modelfake.Script{modelfake.Pace(pace), modelfake.Text(tale, modelfake.ByWord)})
+			c.Say(connectortest.Ada, c.ada, "Tell me")
+			c.waitShown(c.ada, "Once upon a time")
+			before := len(c.Requests())
+			for n := range 100 {
+				c.InjectFault(connectortest.Fault{Op: progressive.Edit, Nth: n, BadGateway: true})
+			}
+			c.Pass(time.Minute)
+			if tried := len(c.Requests()) - before; tried < 3 || tried > 16 { // with those that ask whether the platform works
+				c.Errorf("%d requests in that minute; want at least 3 and at most 16", tried)
+			}
+			c.ClearFaults()
+			c.wantShown(c.ada, tale)
+		}))
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"parley/connectors/discord/discordfake"
 	"parley/connectors/telegram"
 	"parley/connectors/telegram/telegramfake"
+	"parley/internal/subtest"
 	"parley/models/modelfake"
 )
 
@@ -41,58 +42,54 @@ func TestReplyToUnheardFile(t *testing.T) {
 		"document": {connectortest.File{Name: "plan.md", Type: "text/markdown", Data: []byte("Buy tea.")}, "a file", "Buy tea."},
 		"voice":    {spoken(), "a voice message", "Meet me at six."},
 	} {
-		t.Run(name, func(t *testing.T) {
-			onEachPlatform(t, withSenses, func(c *chatHarness) {
-				p := c.Platform.(groupPlatform)
-				switch name {
-				case "picture":
-					c.queueAnswers(look)
-				case "voice":
-					c.model.QueueFor(modelfake.Transcriptions, modelfake.Script{modelfake.Text("Meet me at six.")})
+		t.Run(name, subtest.With(onEachPlatform, withSenses, func(c *chatHarness) {
+			p := c.Platform.(groupPlatform)
+			switch name {
+			case "picture":
+				c.queueAnswers(look)
+			case "voice":
+				c.model.QueueFor(modelfake.Transcriptions, modelfake.Script{modelfake.Text("Meet me at six.")})
+			}
+			c.queueAnswers("I see.", "As before.")
+			posted := p.Undelivered(connectortest.Bob, c.group, "", f.file)
+			for range 2 {
+				c.Reply(connectortest.Ada, c.group, posted, p.Mentioning("what is it?"))
+				c.WaitIdle()
+				told := c.lastPromptText()
+				if !strings.Contains(told, "[In reply to "+f.what) || !strings.Contains(told, " from Bob]") {
+					c.Errorf("the prompt does not say what the reply is to: %s", told)
 				}
-				c.queueAnswers("I see.", "As before.")
-				posted := p.Undelivered(connectortest.Bob, c.group, "", f.file)
-				for range 2 {
-					c.Reply(connectortest.Ada, c.group, posted, p.Mentioning("what is it?"))
-					c.WaitIdle()
-					told := c.lastPromptText()
-					if !strings.Contains(told, "[In reply to "+f.what) || !strings.Contains(told, " from Bob]") {
-						t.Errorf("the prompt does not say what the reply is to: %s", told)
-					}
-					if !strings.Contains(told, "of the message replied to: ") || !strings.Contains(told, "  "+f.says) {
-						t.Errorf("the prompt lacks the file: %s", told)
-					}
+				if !strings.Contains(told, "of the message replied to: ") || !strings.Contains(told, "  "+f.says) {
+					c.Errorf("the prompt lacks the file: %s", told)
 				}
-				if n := len(c.requestsTo(eyes)) + len(c.requestsTo(ears)); n > 1 {
-					t.Errorf("it was read %d times; want at most 1", n)
-				}
-				c.wantShown(c.group, "I see.", "As before.")
-			})
-		})
+			}
+			if n := len(c.requestsTo(eyes)) + len(c.requestsTo(ears)); n > 1 {
+				c.Errorf("it was read %d times; want at most 1", n)
+			}
+			c.wantShown(c.group, "I see.", "As before.")
+		}))
 	}
 }
 
 // A model that sees is shown the picture that a user replies to. One that the bot has received is shown once.
 func TestReplyToPictureIsShown(t *testing.T) {
 	for _, heard := range []bool{false, true} {
-		t.Run(fmt.Sprint("heard ", heard), func(t *testing.T) {
-			onEachPlatform(t, func(cfg *config.Config) { cfg.Models.Large.Vision = new(true) }, func(c *chatHarness) {
-				c.queueAnswers("A square.")
-				p := c.Platform.(groupPlatform)
-				var posted connectortest.Message
-				if heard {
-					posted = c.sendUnmentioned(connectortest.Bob, c.group, photo())
-				} else {
-					posted = p.Undelivered(connectortest.Bob, c.group, "", photo())
-				}
-				c.Reply(connectortest.Ada, c.group, posted, p.Mentioning("what is on this photo?"))
-				c.WaitIdle()
-				all := c.model.Requests()
-				if n := strings.Count(string(all[len(all)-1].Raw), "image_url"); n != 2 { // its type, and the field
-					t.Errorf("the model was shown %d pictures: %s", n/2, all[len(all)-1].Raw)
-				}
-			})
-		})
+		t.Run(fmt.Sprint("heard ", heard), subtest.With(onEachPlatform, func(cfg *config.Config) { cfg.Models.Large.Vision = new(true) }, func(c *chatHarness) {
+			c.queueAnswers("A square.")
+			p := c.Platform.(groupPlatform)
+			var posted connectortest.Message
+			if heard {
+				posted = c.sendUnmentioned(connectortest.Bob, c.group, photo())
+			} else {
+				posted = p.Undelivered(connectortest.Bob, c.group, "", photo())
+			}
+			c.Reply(connectortest.Ada, c.group, posted, p.Mentioning("what is on this photo?"))
+			c.WaitIdle()
+			all := c.model.Requests()
+			if n := strings.Count(string(all[len(all)-1].Raw), "image_url"); n != 2 { // its type, and the field
+				c.Errorf("the model was shown %d pictures: %s", n/2, all[len(all)-1].Raw)
+			}
+		}))
 	}
 }
 
@@ -179,33 +176,31 @@ func TestDiscordForwards(t *testing.T) {
 // edit rewrites that answer. An edit after a quarter of an hour is none of those.
 func TestMentionByEdit(t *testing.T) {
 	for name, wait := range map[string]time.Duration{"soon": time.Minute, "late": 16 * time.Minute} {
-		t.Run(name, func(t *testing.T) {
-			onEachPlatform(t, nil, func(c *chatHarness) {
-				p := c.Platform.(groupPlatform)
-				c.Say(connectortest.Ada, c.group, "what is the time?")
-				c.Say(connectortest.Bob, c.group, "no idea")
-				c.Pass(wait)
-				asked := c.Messages(c.group)[0]
-				c.DeliverTwice(func() { c.Edit(c.group, asked, p.Mentioning("what is the time?")) })
-				c.WaitIdle()
-				if name == "late" {
-					c.wantShown(c.group)
-					return
-				}
-				c.wantModelCalls(1)
-				if own := connectortest.BotTexts(c, c.group); len(own) != 1 || !strings.Contains(own[0], "what is the time?") {
-					t.Errorf("people read %q", own)
-				}
-				c.Pass(10 * time.Second) // a redelivery can hold up the next poll
-				c.Edit(c.group, asked, p.Mentioning("what is the date?"))
-				c.Pass(10 * time.Second)
-				c.WaitIdle()
-				c.wantModelCalls(2)
-				if own := connectortest.BotTexts(c, c.group); len(own) != 1 || !strings.Contains(own[0], "what is the date?") {
-					t.Errorf("after another edit people read %q", own)
-				}
-			})
-		})
+		t.Run(name, subtest.With(onEachPlatform, nil, func(c *chatHarness) {
+			p := c.Platform.(groupPlatform)
+			c.Say(connectortest.Ada, c.group, "what is the time?")
+			c.Say(connectortest.Bob, c.group, "no idea")
+			c.Pass(wait)
+			asked := c.Messages(c.group)[0]
+			c.DeliverTwice(func() { c.Edit(c.group, asked, p.Mentioning("what is the time?")) })
+			c.WaitIdle()
+			if name == "late" {
+				c.wantShown(c.group)
+				return
+			}
+			c.wantModelCalls(1)
+			if own := connectortest.BotTexts(c, c.group); len(own) != 1 || !strings.Contains(own[0], "what is the time?") {
+				c.Errorf("people read %q", own)
+			}
+			c.Pass(10 * time.Second) // a redelivery can hold up the next poll
+			c.Edit(c.group, asked, p.Mentioning("what is the date?"))
+			c.Pass(10 * time.Second)
+			c.WaitIdle()
+			c.wantModelCalls(2)
+			if own := connectortest.BotTexts(c, c.group); len(own) != 1 || !strings.Contains(own[0], "what is the date?") {
+				c.Errorf("after another edit people read %q", own)
+			}
+		}))
 	}
 }
 

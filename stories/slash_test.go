@@ -12,6 +12,7 @@ import (
 	"parley/connectors/discord/discordfake"
 	"parley/core/chat"
 	"parley/internal/golden"
+	"parley/internal/subtest"
 )
 
 // DR-32: every slash command has a transcript of the user who gives it, and one of a bystander in the same channel, who sees
@@ -110,22 +111,20 @@ func TestSlashAskSurvivesAKill(t *testing.T) {
 			w.Fake.Fault(discordfake.Match{Route: discordfake.EditOriginal}, discordfake.DropAfter())
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			onDiscord(t, func(c *chatHarness, w *discordworld.Platform) {
-				prepare(c, w)
-				w.Command(connectortest.Ada, c.group, "ask", "question", "Hi")
-				c.Pass(1800 * time.Millisecond)
-				c.crash()
-				c.Pass(5 * time.Second)
-				c.start()
-				c.Pass(time.Minute)
-				c.WaitIdle()
-				c.wantShown(c.group, "You said: Ada: Hi")
-				if users := w.Fake.Thinking(string(c.group)); len(users) != 0 {
-					t.Errorf("the bot still thinks")
-				}
-			})
-		})
+		t.Run(name, subtest.Of(onDiscord, func(c *chatHarness, w *discordworld.Platform) {
+			prepare(c, w)
+			w.Command(connectortest.Ada, c.group, "ask", "question", "Hi")
+			c.Pass(1800 * time.Millisecond)
+			c.crash()
+			c.Pass(5 * time.Second)
+			c.start()
+			c.Pass(time.Minute)
+			c.WaitIdle()
+			c.wantShown(c.group, "You said: Ada: Hi")
+			if users := w.Fake.Thinking(string(c.group)); len(users) != 0 {
+				c.Errorf("the bot still thinks")
+			}
+		}))
 	}
 }
 
@@ -149,14 +148,12 @@ func TestSlashAskThroughFaults(t *testing.T) {
 		"answer lost":    discordfake.DropAfter(),
 	} {
 		for _, route := range []discordfake.Route{discordfake.AnswerPress, discordfake.EditOriginal} {
-			t.Run(fmt.Sprint(name, " ", route.Method()), func(t *testing.T) {
-				onDiscord(t, func(c *chatHarness, w *discordworld.Platform) {
-					w.Fake.Fault(discordfake.Match{Route: route}, f)
-					w.Command(connectortest.Ada, c.group, "ask", "question", "Hi")
-					c.Pass(time.Minute)
-					c.wantOneAnswer(w, "You said: Ada: Hi")
-				})
-			})
+			t.Run(fmt.Sprint(name, " ", route.Method()), subtest.Of(onDiscord, func(c *chatHarness, w *discordworld.Platform) {
+				w.Fake.Fault(discordfake.Match{Route: route}, f)
+				w.Command(connectortest.Ada, c.group, "ask", "question", "Hi")
+				c.Pass(time.Minute)
+				c.wantOneAnswer(w, "You said: Ada: Hi")
+			}))
 		}
 	}
 }

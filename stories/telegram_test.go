@@ -17,6 +17,7 @@ import (
 
 	"parley/core/chat"
 	"parley/internal/golden"
+	"parley/internal/subtest"
 	"parley/models/modelfake"
 	"parley/progressive"
 )
@@ -60,42 +61,40 @@ func TestTelegramApprovalColors(t *testing.T) {
 // In a group, the answer to /usage is for its author alone, also if the process dies before or after it is sent.
 func TestTelegramEphemeralUsage(t *testing.T) {
 	for _, crash := range []string{"never", "before", "after"} {
-		t.Run(crash, func(t *testing.T) {
-			onTelegram(t, func(c *chatHarness, w *telegramworld.Platform) {
-				switch crash {
-				case "before": // it is not sent until then
-					w.InjectFault(connectortest.Fault{Op: progressive.Post, In: c.group, Dropped: true})
-				case "after": // it is unknown whether it was sent
-					c.allowedOrphans = 1
-					w.InjectFault(connectortest.Fault{Op: progressive.Post, In: c.group, Mute: time.Minute})
-				}
-				w.SayEphemeral(connectortest.Ada, c.group, "/usage")
-				if crash != "never" {
-					c.Pass(time.Second)
-					c.crash()
-					w.ClearFaults()
-					c.start()
-				}
-				c.Pass(time.Minute)
-				var private, public int
-				for _, m := range w.Fake.Messages(telegramworld.Chat(c.group)) {
-					switch {
-					case m.From.ID != w.Fake.Bot().ID:
-					case m.Receiver != 0:
-						private++
-					default:
-						public++
-						c.forgotten = map[string]bool{fmt.Sprintf("%d/%d", m.Chat, m.ID): true} // it says something else
-						if strings.Contains(m.Text, "message") {
-							t.Errorf("everyone reads %q", m.Text)
-						}
+		t.Run(crash, subtest.Of(onTelegram, func(c *chatHarness, w *telegramworld.Platform) {
+			switch crash {
+			case "before": // it is not sent until then
+				w.InjectFault(connectortest.Fault{Op: progressive.Post, In: c.group, Dropped: true})
+			case "after": // it is unknown whether it was sent
+				c.allowedOrphans = 1
+				w.InjectFault(connectortest.Fault{Op: progressive.Post, In: c.group, Mute: time.Minute})
+			}
+			w.SayEphemeral(connectortest.Ada, c.group, "/usage")
+			if crash != "never" {
+				c.Pass(time.Second)
+				c.crash()
+				w.ClearFaults()
+				c.start()
+			}
+			c.Pass(time.Minute)
+			var private, public int
+			for _, m := range w.Fake.Messages(telegramworld.Chat(c.group)) {
+				switch {
+				case m.From.ID != w.Fake.Bot().ID:
+				case m.Receiver != 0:
+					private++
+				default:
+					public++
+					c.forgotten = map[string]bool{fmt.Sprintf("%d/%d", m.Chat, m.ID): true} // it says something else
+					if strings.Contains(m.Text, "message") {
+						c.Errorf("everyone reads %q", m.Text)
 					}
 				}
-				if private != map[bool]int{true: 0, false: 1}[crash == "before"] || public != map[bool]int{true: 0, false: 1}[crash == "never"] {
-					t.Errorf("%d private and %d public answers", private, public)
-				}
-			})
-		})
+			}
+			if private != map[bool]int{true: 0, false: 1}[crash == "before"] || public != map[bool]int{true: 0, false: 1}[crash == "never"] {
+				c.Errorf("%d private and %d public answers", private, public)
+			}
+		}))
 	}
 }
 
@@ -267,14 +266,12 @@ func TestTelegramMigration(t *testing.T) {
 // TR-09, TR-11: markup that the server refuses is sent as plain words.
 func TestTelegramMarkupRefused(t *testing.T) {
 	for _, op := range []progressive.Op{progressive.Post, progressive.Edit} {
-		t.Run(op.String(), func(t *testing.T) {
-			onTelegram(t, func(c *chatHarness, w *telegramworld.Platform) {
-				c.InjectFault(connectortest.Fault{Op: op, Markup: true})
-				c.model.Queue(slowScript("**" + tale + "**"))
-				c.Say(connectortest.Ada, c.ada, "Tell me")
-				c.wantShown(c.ada, tale)
-			})
-		})
+		t.Run(op.String(), subtest.Of(onTelegram, func(c *chatHarness, w *telegramworld.Platform) {
+			c.InjectFault(connectortest.Fault{Op: op, Markup: true})
+			c.model.Queue(slowScript("**" + tale + "**"))
+			c.Say(connectortest.Ada, c.ada, "Tell me")
+			c.wantShown(c.ada, tale)
+		}))
 	}
 }
 
@@ -340,21 +337,19 @@ func TestTelegramTopics(t *testing.T) {
 func TestTelegramTopicDeleted(t *testing.T) {
 	long := strings.Repeat("All day long it will rain. ", 250) + "The end."
 	for name, text := range map[string]string{"one message": tale, "several messages": long} {
-		t.Run(name, func(t *testing.T) {
-			onTelegram(t, func(c *chatHarness, w *telegramworld.Platform) {
-				chat := telegramworld.Chat(c.ada)
-				topic := w.Fake.AddTopic(chat, "Rain")
-				c.model.Queue(slowScript(text))
-				w.SayInTopic(connectortest.Ada, chat, topic, "Tell me")
-				c.waitShown(c.ada, strings.Join(strings.Fields(text)[:12], " "))
-				w.Fake.DeleteTopic(chat, topic)
-				c.WaitIdle()
-				shown := strings.Join(connectortest.BotTexts(c, c.ada), " ")
-				if !strings.HasSuffix(shown, text[len(text)-40:]) || !strings.Contains(text, shown) {
-					t.Errorf("the chat shows %q", shown)
-				}
-			})
-		})
+		t.Run(name, subtest.Of(onTelegram, func(c *chatHarness, w *telegramworld.Platform) {
+			chat := telegramworld.Chat(c.ada)
+			topic := w.Fake.AddTopic(chat, "Rain")
+			c.model.Queue(slowScript(text))
+			w.SayInTopic(connectortest.Ada, chat, topic, "Tell me")
+			c.waitShown(c.ada, strings.Join(strings.Fields(text)[:12], " "))
+			w.Fake.DeleteTopic(chat, topic)
+			c.WaitIdle()
+			shown := strings.Join(connectortest.BotTexts(c, c.ada), " ")
+			if !strings.HasSuffix(shown, text[len(text)-40:]) || !strings.Contains(text, shown) {
+				c.Errorf("the chat shows %q", shown)
+			}
+		}))
 	}
 }
 

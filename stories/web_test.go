@@ -14,6 +14,7 @@ import (
 	"parley/core/answer"
 	"parley/core/llm"
 	"parley/internal/lang"
+	"parley/internal/subtest"
 	"parley/models/modelfake"
 )
 
@@ -129,20 +130,18 @@ func TestStalledModel(t *testing.T) {
 		"in the middle": {modelfake.Script{modelfake.Text("So"), modelfake.Comments(5 * time.Second)}, 75 * time.Second, llm.GenerationTimeout},
 		"slow":          {modelfake.Script{modelfake.Pace(50 * time.Second), modelfake.Text("One by one they come", modelfake.ByWord)}, 250 * time.Second, ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withGateway(t, nil, func(s *harness) {
-				conv, begun := s.newConversation(), time.Now()
-				s.model.Queue(c.script)
-				end := s.readAll(s.send(conv, "m1", "Hi"))
-				if end.FailureKind != c.want {
-					t.Errorf("it ended with %s", end.Raw)
-				}
-				if took := time.Since(begun); took < c.after || took > c.after+time.Second {
-					t.Errorf("it ended after %v", took)
-				}
-				s.wantModelCalls(1)
-			})
-		})
+		t.Run(name, subtest.With(withGateway, nil, func(s *harness) {
+			conv, begun := s.newConversation(), time.Now()
+			s.model.Queue(c.script)
+			end := s.readAll(s.send(conv, "m1", "Hi"))
+			if end.FailureKind != c.want {
+				s.Errorf("it ended with %s", end.Raw)
+			}
+			if took := time.Since(begun); took < c.after || took > c.after+time.Second {
+				s.Errorf("it ended after %v", took)
+			}
+			s.wantModelCalls(1)
+		}))
 	}
 }
 
@@ -304,32 +303,30 @@ func TestModelFailuresAreTold(t *testing.T) {
 		"error in the stream":  {[]modelfake.Script{{modelfake.Text(fox), modelfake.ErrorEvent("overloaded", "secret inner text")}}, 1, llm.ProviderIssue, fox},
 		"only spaces, then no": {[]modelfake.Script{{modelfake.Text("  \n")}, {modelfake.Text("Now")}}, 2, "", "Now"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withGateway(t, nil, func(s *harness) {
-				conv := s.newConversation()
-				s.model.Queue(c.scripts...)
-				end := s.readAll(s.send(conv, "m1", "Hi"))
-				if end.FailureKind != c.kind || !strings.HasPrefix(*end.FullText, c.text) {
-					t.Errorf("it ended with %s", end.Raw)
+		t.Run(name, subtest.With(withGateway, nil, func(s *harness) {
+			conv := s.newConversation()
+			s.model.Queue(c.scripts...)
+			end := s.readAll(s.send(conv, "m1", "Hi"))
+			if end.FailureKind != c.kind || !strings.HasPrefix(*end.FullText, c.text) {
+				s.Errorf("it ended with %s", end.Raw)
+			}
+			if strings.Contains(end.Raw, "secret inner text") {
+				s.Errorf(`people read an internal text: %s; want it without "secret inner text"`, end.Raw)
+			}
+			if n := len(s.model.Requests()); n != c.calls {
+				s.Errorf("the model was asked %d times; want %d", n, c.calls)
+			}
+			if c.kind != "" {
+				s.readAll(s.send(conv, "m2", "Again"))
+				last := s.model.Requests()[c.calls]
+				if strings.Contains(string(last.Raw), c.kind.Sentence(lang.Voice{})) && c.text != fox {
+					s.Errorf("a failure is part of the next prompt: %s", last.Raw)
 				}
-				if strings.Contains(end.Raw, "secret inner text") {
-					t.Errorf(`people read an internal text: %s; want it without "secret inner text"`, end.Raw)
+				if strings.Contains(string(last.Raw), "quick brown fox") != (c.text == fox) {
+					s.Errorf("what had been said is not part of the next prompt: %s", last.Raw)
 				}
-				if n := len(s.model.Requests()); n != c.calls {
-					t.Errorf("the model was asked %d times; want %d", n, c.calls)
-				}
-				if c.kind != "" {
-					s.readAll(s.send(conv, "m2", "Again"))
-					last := s.model.Requests()[c.calls]
-					if strings.Contains(string(last.Raw), c.kind.Sentence(lang.Voice{})) && c.text != fox {
-						t.Errorf("a failure is part of the next prompt: %s", last.Raw)
-					}
-					if strings.Contains(string(last.Raw), "quick brown fox") != (c.text == fox) {
-						t.Errorf("what had been said is not part of the next prompt: %s", last.Raw)
-					}
-				}
-			})
-		})
+			}
+		}))
 	}
 }
 
@@ -344,30 +341,28 @@ func TestWrongCalls(t *testing.T) {
 		"parallel, mixed":  modelfake.Interleaved(modelfake.ByBytes(2), modelfake.Call{ID: "c1", Name: "A", Arguments: `{"x":1}`}, modelfake.Call{ID: "c2", Name: "B", Arguments: `{"y":2}`}),
 		"an array of none": modelfake.ToolCall("c1", "X", `[]`),
 	} {
-		t.Run(name, func(t *testing.T) {
-			withGateway(t, nil, func(s *harness) {
-				s.model.Queue(modelfake.Script{call}, modelfake.Script{modelfake.Text("I can't do that.")})
-				st := s.send(s.newConversation(), "m1", "Do it")
-				events, err := st.All()
-				s.Must(err)
-				starts, ends := map[string]int{}, map[string]int{}
-				for _, e := range events {
-					if e.Type == "tool" && e.Stage == answer.StageStart {
-						starts[e.CallID]++
-					}
-					if e.Type == "tool" && e.Stage == answer.StageEnd {
-						ends[e.CallID]++
-					}
+		t.Run(name, subtest.With(withGateway, nil, func(s *harness) {
+			s.model.Queue(modelfake.Script{call}, modelfake.Script{modelfake.Text("I can't do that.")})
+			st := s.send(s.newConversation(), "m1", "Do it")
+			events, err := st.All()
+			s.Must(err)
+			starts, ends := map[string]int{}, map[string]int{}
+			for _, e := range events {
+				if e.Type == "tool" && e.Stage == answer.StageStart {
+					starts[e.CallID]++
 				}
-				for id, n := range starts {
-					if n != 1 || ends[id] != 1 {
-						t.Errorf("call %s began %d times and ended %d times; want 1 and 1", id, n, ends[id])
-					}
+				if e.Type == "tool" && e.Stage == answer.StageEnd {
+					ends[e.CallID]++
 				}
-				if len(starts) == 0 || st.Text() != "I can't do that." {
-					t.Errorf("the reader saw %v and %q", starts, st.Text())
+			}
+			for id, n := range starts {
+				if n != 1 || ends[id] != 1 {
+					s.Errorf("call %s began %d times and ended %d times; want 1 and 1", id, n, ends[id])
 				}
-			})
-		})
+			}
+			if len(starts) == 0 || st.Text() != "I can't do that." {
+				s.Errorf("the reader saw %v and %q", starts, st.Text())
+			}
+		}))
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/core/answer"
+	"parley/internal/subtest"
 	"parley/sim"
 )
 
@@ -65,46 +66,44 @@ func TestWhichTrackOnThePage(t *testing.T) {
 		},
 		"a number": func(s *harness, id, _ string) { s.readAll(s.send(id, "k2", "2")) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			withGateway(t, withAlbum(t), func(s *harness) {
-				id := s.newConversation()
-				stream, question, _ := s.openQuestionPage(id)
-				choose(s, id, question)
-				rest, err := stream.All()
-				s.Must(err)
-				var frames []string
-				for _, e := range rest {
-					if e.FullText == nil || *e.FullText != letMe+"\n\n✨ Setting up blue train…" { // it stands for no time, and is seen or not
-						frames = append(frames, tokenless(e.Raw))
-					}
+		t.Run(name, subtest.With(withGateway, withAlbum(t), func(s *harness) {
+			id := s.newConversation()
+			stream, question, _ := s.openQuestionPage(id)
+			choose(s, id, question)
+			rest, err := stream.All()
+			s.Must(err)
+			var frames []string
+			for _, e := range rest {
+				if e.FullText == nil || *e.FullText != letMe+"\n\n✨ Setting up blue train…" { // it stands for no time, and is seen or not
+					frames = append(frames, tokenless(e.Raw))
 				}
-				address := "api/conversations/" + id + "/messages/web%2F" + id + "%231/files/0"
-				full := letMe + `\n\n` + train
-				want := []string{
-					`{"type":"status","kind":"choices"}`,
-					`{"type":"tool","phase":"call","callId":"c1","stage":"running","at":25,"images":[],` + file(sound) + `}`,
-					`{"type":"token","fullText":"` + full + `"}`,
-					`{"type":"tool","phase":"result","callId":"c1","toolName":"PLAY_MUSIC","label":"Play music","stage":"end","at":25,"args":"{\"title\":\"blue\"}","compactParams":"blue","result":"\"blue train\" is now playing; the user sees that and gets the file.","shortResult":"playing"}`,
-					`{"type":"token","text":"\n\nEnjoy it."}`,
-					`{"type":"done","fullText":"` + full + `\n\nEnjoy it.",` + file(address) + `,"messageId":"web/` + id + `#1","agentName":"Parley","actionCallbackHistory":["` +
-						which + `","` + which + `\n\n→ **blue train**","✨ Setting up blue train…","` + train + `"]` + twoCalls + `}`,
-				}
-				if diff := cmp.Diff(want, frames); diff != "" {
-					t.Error(diff)
-				}
-				lines, err := s.browser.Reload(s.Context(), id)
-				s.Must(err)
-				if m := lines[len(lines)-1]; len(m.Tools) != 1 || !strings.Contains(string(m.Tools[0]), file(address)) || m.Text != letMe+"\n\n"+train+"\n\n"+enjoy {
-					t.Errorf("a reload shows %+v", m)
-				}
-				if got, err := s.browser.Load(s.Context(), address); err != nil || got != sound {
-					t.Errorf("at its address is %q, %v; want %q", got, err, sound)
-				}
-				if status := s.postChoice(id, question, 0); status != http.StatusConflict {
-					t.Errorf("to choose once more is %d; want %d", status, http.StatusConflict)
-				}
-			})
-		})
+			}
+			address := "api/conversations/" + id + "/messages/web%2F" + id + "%231/files/0"
+			full := letMe + `\n\n` + train
+			want := []string{
+				`{"type":"status","kind":"choices"}`,
+				`{"type":"tool","phase":"call","callId":"c1","stage":"running","at":25,"images":[],` + file(sound) + `}`,
+				`{"type":"token","fullText":"` + full + `"}`,
+				`{"type":"tool","phase":"result","callId":"c1","toolName":"PLAY_MUSIC","label":"Play music","stage":"end","at":25,"args":"{\"title\":\"blue\"}","compactParams":"blue","result":"\"blue train\" is now playing; the user sees that and gets the file.","shortResult":"playing"}`,
+				`{"type":"token","text":"\n\nEnjoy it."}`,
+				`{"type":"done","fullText":"` + full + `\n\nEnjoy it.",` + file(address) + `,"messageId":"web/` + id + `#1","agentName":"Parley","actionCallbackHistory":["` +
+					which + `","` + which + `\n\n→ **blue train**","✨ Setting up blue train…","` + train + `"]` + twoCalls + `}`,
+			}
+			if diff := cmp.Diff(want, frames); diff != "" {
+				s.Error(diff)
+			}
+			lines, err := s.browser.Reload(s.Context(), id)
+			s.Must(err)
+			if m := lines[len(lines)-1]; len(m.Tools) != 1 || !strings.Contains(string(m.Tools[0]), file(address)) || m.Text != letMe+"\n\n"+train+"\n\n"+enjoy {
+				s.Errorf("a reload shows %+v", m)
+			}
+			if got, err := s.browser.Load(s.Context(), address); err != nil || got != sound {
+				s.Errorf("at its address is %q, %v; want %q", got, err, sound)
+			}
+			if status := s.postChoice(id, question, 0); status != http.StatusConflict {
+				s.Errorf("to choose once more is %d; want %d", status, http.StatusConflict)
+			}
+		}))
 	}
 }
 
@@ -118,20 +117,18 @@ func TestWhichTrackInVainOnThePage(t *testing.T) {
 		"superseded": {func(s *harness, id string) { s.readAll(s.send(id, "k2", "Never mind")) }, letMe + "\n\n" + which + "\n\n_(Interrupted by a newer message.)_"},
 		"no choice":  {func(*harness, string) { time.Sleep(5 * time.Minute) }, letMe + "\n\n" + noChoice + "\n\n" + enjoy},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withGateway(t, withAlbum(t), func(s *harness) {
-				id := s.newConversation()
-				stream, question, _ := s.openQuestionPage(id)
-				c.do(s, id)
-				rest, err := stream.All()
-				s.Must(err)
-				if end := rest[len(rest)-1]; *end.FullText != c.want || slices.ContainsFunc(rest, func(e sim.Event) bool { return strings.Contains(e.Raw, question) }) {
-					t.Errorf("it ends with %s", end.Raw)
-				}
-				if status := s.postChoice(id, question, 0); status != http.StatusConflict {
-					t.Errorf("to choose then is %d; want %d", status, http.StatusConflict)
-				}
-			})
-		})
+		t.Run(name, subtest.With(withGateway, withAlbum(t), func(s *harness) {
+			id := s.newConversation()
+			stream, question, _ := s.openQuestionPage(id)
+			c.do(s, id)
+			rest, err := stream.All()
+			s.Must(err)
+			if end := rest[len(rest)-1]; *end.FullText != c.want || slices.ContainsFunc(rest, func(e sim.Event) bool { return strings.Contains(e.Raw, question) }) {
+				s.Errorf("it ends with %s", end.Raw)
+			}
+			if status := s.postChoice(id, question, 0); status != http.StatusConflict {
+				s.Errorf("to choose then is %d; want %d", status, http.StatusConflict)
+			}
+		}))
 	}
 }

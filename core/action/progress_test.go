@@ -13,6 +13,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/internal/subtest"
 )
 
 func TestProgress(t *testing.T) {
@@ -50,16 +51,14 @@ func TestProgress(t *testing.T) {
 		"an end alone":          {func(p *action.Progress) { p.Complete("done") }, []string{"done"}},
 		"no end: the last word": {func(p *action.Progress) { p.Update("looking"); time.Sleep(time.Second) }, []string{"looking"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var a answer.Answer
-				c.play(action.NewProgress(action.NewCall(&a, "DO", nil, action.TurnContext{}, nil, nil)))
-				synctest.Wait()
-				if diff := cmp.Diff(c.want, a.View().History); diff != "" {
-					t.Error(diff)
-				}
-			})
-		})
+		t.Run(name, subtest.Of(synctest.Test, func(t *testing.T) {
+			var a answer.Answer
+			c.play(action.NewProgress(action.NewCall(&a, "DO", nil, action.TurnContext{}, nil, nil)))
+			synctest.Wait()
+			if diff := cmp.Diff(c.want, a.View().History); diff != "" {
+				t.Error(diff)
+			}
+		}))
 	}
 }
 
@@ -113,39 +112,37 @@ func TestProgressChoose(t *testing.T) {
 		"chosen before that is shown": {100 * time.Millisecond, time.Millisecond, []string{"Which?", "Which?\n\n→ **b**", "taking b", "taken"}},
 		"no choice":                   {100 * time.Millisecond, 0, []string{"Which?", "⚠️ No one wants any."}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var a answer.Answer
-				p := action.NewProgress(action.NewCall(&a, "DO", nil, action.TurnContext{}, nil, func(_ context.Context, q chat.Question) (<-chan chat.Question, error) {
-					answered := make(chan chat.Question, 1)
-					time.AfterFunc(max(c.chosen, time.Millisecond), func() {
-						if q.Choice = 1; c.chosen > 0 {
-							answered <- q
-						}
-						close(answered)
-					})
-					return answered, nil
-				}))
-				p.Update("looking")
-				time.Sleep(c.before)
-				switch q, err := p.Choose(t.Context(), "Which?", chat.Question{Options: []string{"a", "b"}}); {
-				case err == nil:
-					p.Update("taking " + q.Options[q.Choice])
-					p.Complete("taken")
-				case errors.Is(err, chat.ErrUnanswered) && c.chosen == 0:
-					p.Fail("No one wants any.")
-				default:
-					t.Error(err)
-				}
-				if _, err := p.Choose(t.Context(), "Another?", chat.Question{Options: []string{"a"}}); err == nil {
-					t.Error("Choose succeeded after the end of the call; want an error")
-				}
-				time.Sleep(time.Second)
-				if diff := cmp.Diff(c.want, a.View().History); diff != "" {
-					t.Error(diff)
-				}
-			})
-		})
+		t.Run(name, subtest.Of(synctest.Test, func(t *testing.T) {
+			var a answer.Answer
+			p := action.NewProgress(action.NewCall(&a, "DO", nil, action.TurnContext{}, nil, func(_ context.Context, q chat.Question) (<-chan chat.Question, error) {
+				answered := make(chan chat.Question, 1)
+				time.AfterFunc(max(c.chosen, time.Millisecond), func() {
+					if q.Choice = 1; c.chosen > 0 {
+						answered <- q
+					}
+					close(answered)
+				})
+				return answered, nil
+			}))
+			p.Update("looking")
+			time.Sleep(c.before)
+			switch q, err := p.Choose(t.Context(), "Which?", chat.Question{Options: []string{"a", "b"}}); {
+			case err == nil:
+				p.Update("taking " + q.Options[q.Choice])
+				p.Complete("taken")
+			case errors.Is(err, chat.ErrUnanswered) && c.chosen == 0:
+				p.Fail("No one wants any.")
+			default:
+				t.Error(err)
+			}
+			if _, err := p.Choose(t.Context(), "Another?", chat.Question{Options: []string{"a"}}); err == nil {
+				t.Error("Choose succeeded after the end of the call; want an error")
+			}
+			time.Sleep(time.Second)
+			if diff := cmp.Diff(c.want, a.View().History); diff != "" {
+				t.Error(diff)
+			}
+		}))
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"parley/core/toolcall"
 	"parley/internal/lang"
 	"parley/internal/require"
+	"parley/internal/subtest"
 )
 
 // script is a model that records its requests. Each call writes the next round; an empty round fails, and can be tried again. Calls after
@@ -75,15 +76,13 @@ func TestWrite(t *testing.T) {
 		"a word":     {generate.Native, [][]llm.Chunk{{{Text: "It"}, {Finish: llm.FinishStop}}}, "It", nil, 0},
 		"nothing":    {generate.XML, [][]llm.Chunk{silent, silent}, "", chat.ErrNothingToSay, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				model, a := &script{rounds: c.rounds}, new(answer.Answer)
-				begun, err := time.Now(), write(t, []llm.Named{{Name: "a", Model: model}}, a, c.mode)
-				if got := a.View().Text(); got != c.text || !errors.Is(err, c.err) || len(model.asked) > len(c.rounds) || time.Since(begun) != c.took {
-					t.Errorf("after %d calls and %v: %q, %v", len(model.asked), time.Since(begun), got, err)
-				}
-			})
-		})
+		t.Run(name, subtest.Of(synctest.Test, func(t *testing.T) {
+			model, a := &script{rounds: c.rounds}, new(answer.Answer)
+			begun, err := time.Now(), write(t, []llm.Named{{Name: "a", Model: model}}, a, c.mode)
+			if got := a.View().Text(); got != c.text || !errors.Is(err, c.err) || len(model.asked) > len(c.rounds) || time.Since(begun) != c.took {
+				t.Errorf("after %d calls and %v: %q, %v", len(model.asked), time.Since(begun), got, err)
+			}
+		}))
 	}
 }
 
@@ -137,36 +136,34 @@ func TestAnotherModelContinues(t *testing.T) {
 		"after nothing at all":       {generate.Native, []llm.Chunk{{Finish: llm.FinishStop}}, nil, said, notice + "\n\nIt is noon."},
 		"the next one fails as well": {generate.Native, half, errDown, nil, notice},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				then := &script{then: c.then}
-				if c.then == nil {
-					then.err = final
+		t.Run(name, subtest.Of(synctest.Test, func(t *testing.T) {
+			then := &script{then: c.then}
+			if c.then == nil {
+				then.err = final
+			}
+			a := new(answer.Answer)
+			err := write(t, []llm.Named{{Name: "a", Model: &script{then: c.first, err: c.err}, Fallback: []string{"b"}}, {Name: "b", Model: then}}, a, c.mode)
+			v := a.View()
+			if v.Text() != c.text || errors.Is(err, final) != (c.then == nil) || c.then != nil && err != nil {
+				t.Errorf("%q, %v", v.Text(), err)
+			}
+			if got, want := v.Remembered().Text(), strings.TrimPrefix(strings.TrimPrefix(c.text, notice), "\n\n"); got != want {
+				t.Errorf("it remembers %q; want %q", got, want)
+			}
+			told := false
+			changes, _ := a.Since(0)
+			for _, change := range changes { // a reader between two changes never sees text disappear without the reason
+				told = told || change.Notice
+				if change.Kind == answer.Withdrawn && !told {
+					t.Errorf("text is withdrawn before the notice: %+v", changes)
 				}
-				a := new(answer.Answer)
-				err := write(t, []llm.Named{{Name: "a", Model: &script{then: c.first, err: c.err}, Fallback: []string{"b"}}, {Name: "b", Model: then}}, a, c.mode)
-				v := a.View()
-				if v.Text() != c.text || errors.Is(err, final) != (c.then == nil) || c.then != nil && err != nil {
-					t.Errorf("%q, %v", v.Text(), err)
+			}
+			for _, s := range v.Segments {
+				if s.Call != "" && (s.Tool.Stage != answer.StageEnd || s.Tool.Error == "") {
+					t.Errorf("a call that was never made stands as %+v", s.Tool)
 				}
-				if got, want := v.Remembered().Text(), strings.TrimPrefix(strings.TrimPrefix(c.text, notice), "\n\n"); got != want {
-					t.Errorf("it remembers %q; want %q", got, want)
-				}
-				told := false
-				changes, _ := a.Since(0)
-				for _, change := range changes { // a reader between two changes never sees text disappear without the reason
-					told = told || change.Notice
-					if change.Kind == answer.Withdrawn && !told {
-						t.Errorf("text is withdrawn before the notice: %+v", changes)
-					}
-				}
-				for _, s := range v.Segments {
-					if s.Call != "" && (s.Tool.Stage != answer.StageEnd || s.Tool.Error == "") {
-						t.Errorf("a call that was never made stands as %+v", s.Tool)
-					}
-				}
-			})
-		})
+			}
+		}))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"parley/core/action"
 	"parley/core/chat"
+	"parley/internal/subtest"
 )
 
 // Facts about a person are used where the owner's setting says, only when that person asks, and those from direct chats never in a
@@ -21,36 +22,34 @@ func TestScopesOfFacts(t *testing.T) {
 		ForPerson:  {"tea": "group", "garden": "", "bob": "secret group"},
 		Everywhere: {"tea": "group", "garden": "group", "bob": "secret group"},
 	} {
-		t.Run(string(scope), func(t *testing.T) {
-			withHarnessAnd(t, Deps{FactScope: scope}, func(w *harness) {
-				w.wantResult(tea, "bob", "REMEMBER_FACT", `{"fact":"likes group tea"}`, "Remembered")
-				w.wantResult(tea, "bob", "REMEMBER_FACT", `{"fact":"is our place","about":"room"}`, "Remembered")
-				w.wantResult(bob, "bob", "REMEMBER_FACT", `{"fact":"has a secret cat"}`, "Remembered")
-				for name, room := range map[string]chat.Room{"tea": tea, "garden": garden, "bob": bob} {
-					w.send(room, "bob", "hello")
-					prompt, list := w.prompt(), w.replies(room, "bob", "/memory", "")
-					for word, fact := range map[string]string{"group": "- bob: likes group tea", "secret": "- bob: has a secret cat"} {
-						if used := strings.Contains(want[name], word); strings.Contains(prompt, fact) != used || strings.Contains(list, fact[2:]) != used {
-							t.Errorf("in %s, %q is to be used: %v\n%s\n%s", name, fact, used, prompt, list)
-						}
-					}
-					if strings.Contains(prompt, "our place") != (name == "tea") {
-						t.Errorf("in %s, the fact about tea:\n%s", name, prompt)
-					}
-					if quoted := strings.Contains(list, "please REMEMBER_FACT"); quoted != (name != "garden") {
-						t.Errorf("in %s, the message is quoted: %v\n%s", name, quoted, list)
+		t.Run(string(scope), subtest.With(withHarnessAnd, Deps{FactScope: scope}, func(w *harness) {
+			w.wantResult(tea, "bob", "REMEMBER_FACT", `{"fact":"likes group tea"}`, "Remembered")
+			w.wantResult(tea, "bob", "REMEMBER_FACT", `{"fact":"is our place","about":"room"}`, "Remembered")
+			w.wantResult(bob, "bob", "REMEMBER_FACT", `{"fact":"has a secret cat"}`, "Remembered")
+			for name, room := range map[string]chat.Room{"tea": tea, "garden": garden, "bob": bob} {
+				w.send(room, "bob", "hello")
+				prompt, list := w.prompt(), w.replies(room, "bob", "/memory", "")
+				for word, fact := range map[string]string{"group": "- bob: likes group tea", "secret": "- bob: has a secret cat"} {
+					if used := strings.Contains(want[name], word); strings.Contains(prompt, fact) != used || strings.Contains(list, fact[2:]) != used {
+						w.Errorf("in %s, %q is to be used: %v\n%s\n%s", name, fact, used, prompt, list)
 					}
 				}
-				w.send(garden, "ada", "hello") // who is not bob
-				if got := w.prompt(); strings.Contains(got, "group tea") || strings.Contains(got, "secret") {
-					t.Errorf("another asker gets to know of bob:\n%s", got)
+				if strings.Contains(prompt, "our place") != (name == "tea") {
+					w.Errorf("in %s, the fact about tea:\n%s", name, prompt)
 				}
-				w.send(ada, "ada", "hello")
-				if got := w.prompt(); strings.Contains(got, "group tea") || strings.Contains(got, "secret") {
-					t.Errorf("in private, another asker gets to know of bob:\n%s", got)
+				if quoted := strings.Contains(list, "please REMEMBER_FACT"); quoted != (name != "garden") {
+					w.Errorf("in %s, the message is quoted: %v\n%s", name, quoted, list)
 				}
-			})
-		})
+			}
+			w.send(garden, "ada", "hello") // who is not bob
+			if got := w.prompt(); strings.Contains(got, "group tea") || strings.Contains(got, "secret") {
+				w.Errorf("another asker gets to know of bob:\n%s", got)
+			}
+			w.send(ada, "ada", "hello")
+			if got := w.prompt(); strings.Contains(got, "group tea") || strings.Contains(got, "secret") {
+				w.Errorf("in private, another asker gets to know of bob:\n%s", got)
+			}
+		}))
 	}
 }
 
@@ -111,77 +110,73 @@ func TestReflectionReplaces(t *testing.T) {
 		"by several people":             {"remove 1\nremove 2", false, true, []string{"bob: likes tea", "eve: owns a dog"}},
 		"someone who is called replace": {"replace x: sings\nremove: y", false, false, []string{"bob: likes tea", "eve: owns a dog", "room: is green"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				his, hers := w.send(tea, "bob", "hello"), w.send(tea, "eve", "hello")
-				for i, text := range []string{"bob: likes tea", "eve: owns a dog", "room: is green"} {
-					about := []chat.EntityID{"bob", "eve", ""}[i]
-					w.must(w.store.SaveNote(w.Context(), chat.RoomNote{Room: tea.ID, Kind: chat.FactNote, Key: text, About: about, Text: text, At: time.Now()}))
-				}
-				s := action.TurnContext{Room: tea, Allowed: !c.guest, Answered: []chat.MemoryID{his.Memory}}
-				for _, id := range []chat.MemoryID{hers.Memory, his.Memory} {
-					m, err := w.store.Memory(w.Context(), id)
-					w.must(err)
-					s.Recent, s.Message = append(s.Recent, m), m
-				}
-				if c.together {
-					s.Answered = append(s.Answered, hers.Memory)
-				}
-				var shown string
-				s.AskModel = func(_ context.Context, _ action.TurnContext, _ string, more map[string]string) (string, error) {
-					shown = more["facts"]
-					return c.answer, nil
-				}
-				w.must(reflection{Deps{Store: w.store}}.Evaluate(w.Context(), s, chat.Memory{}))
-				notes, err := w.store.Notes(w.Context(), tea.ID, chat.FactNote, 10)
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			his, hers := w.send(tea, "bob", "hello"), w.send(tea, "eve", "hello")
+			for i, text := range []string{"bob: likes tea", "eve: owns a dog", "room: is green"} {
+				about := []chat.EntityID{"bob", "eve", ""}[i]
+				w.must(w.store.SaveNote(w.Context(), chat.RoomNote{Room: tea.ID, Kind: chat.FactNote, Key: text, About: about, Text: text, At: time.Now()}))
+			}
+			s := action.TurnContext{Room: tea, Allowed: !c.guest, Answered: []chat.MemoryID{his.Memory}}
+			for _, id := range []chat.MemoryID{hers.Memory, his.Memory} {
+				m, err := w.store.Memory(w.Context(), id)
 				w.must(err)
-				var got []string
-				for _, n := range notes {
-					got = append(got, n.Text)
-				}
-				if !slices.Equal(got, c.want) {
-					t.Errorf("known is %q, want %q", got, c.want)
-				}
-				marks := []any{"1.", "-", "2."}
-				switch {
-				case c.guest:
-					marks = []any{"1.", "-", "-"}
-				case c.together:
-					marks = []any{"-", "-", "1."}
-				}
-				if want := fmt.Sprintf("%s bob: likes tea\n%s eve: owns a dog\n%s room: is green", marks...); shown != want {
-					t.Errorf("the model reads %q, want %q", shown, want)
-				}
-			})
-		})
+				s.Recent, s.Message = append(s.Recent, m), m
+			}
+			if c.together {
+				s.Answered = append(s.Answered, hers.Memory)
+			}
+			var shown string
+			s.AskModel = func(_ context.Context, _ action.TurnContext, _ string, more map[string]string) (string, error) {
+				shown = more["facts"]
+				return c.answer, nil
+			}
+			w.must(reflection{Deps{Store: w.store}}.Evaluate(w.Context(), s, chat.Memory{}))
+			notes, err := w.store.Notes(w.Context(), tea.ID, chat.FactNote, 10)
+			w.must(err)
+			var got []string
+			for _, n := range notes {
+				got = append(got, n.Text)
+			}
+			if !slices.Equal(got, c.want) {
+				w.Errorf("known is %q, want %q", got, c.want)
+			}
+			marks := []any{"1.", "-", "2."}
+			switch {
+			case c.guest:
+				marks = []any{"1.", "-", "-"}
+			case c.together:
+				marks = []any{"-", "-", "1."}
+			}
+			if want := fmt.Sprintf("%s bob: likes tea\n%s eve: owns a dog\n%s room: is green", marks...); shown != want {
+				w.Errorf("the model reads %q, want %q", shown, want)
+			}
+		}))
 	}
 }
 
 // Of people with the same name, and of one who is called like the room, nothing is noted: it could be about the other.
 func TestReflectionOnOneName(t *testing.T) {
 	for _, name := range []string{"Bob", "room"} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				s := action.TurnContext{Room: tea, Allowed: true}
-				for _, id := range []chat.EntityID{"eve", "bob"} {
-					m, err := w.store.Memory(w.Context(), w.send(tea, id, "hello").Memory)
-					w.must(err)
-					if id == "eve" {
-						m.Name = name
-					}
-					s.Recent, s.Message, s.Answered = append(s.Recent, m), m, []chat.MemoryID{m.ID}
-				}
-				s.AskModel = func(context.Context, action.TurnContext, string, map[string]string) (string, error) {
-					return name + ": sings", nil
-				}
-				w.must(reflection{Deps{Store: w.store}}.Evaluate(w.Context(), s, chat.Memory{}))
-				notes, err := w.store.Notes(w.Context(), tea.ID, chat.FactNote, 10)
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			s := action.TurnContext{Room: tea, Allowed: true}
+			for _, id := range []chat.EntityID{"eve", "bob"} {
+				m, err := w.store.Memory(w.Context(), w.send(tea, id, "hello").Memory)
 				w.must(err)
-				if len(notes) > 0 {
-					t.Errorf("noted is %v; want none", notes)
+				if id == "eve" {
+					m.Name = name
 				}
-			})
-		})
+				s.Recent, s.Message, s.Answered = append(s.Recent, m), m, []chat.MemoryID{m.ID}
+			}
+			s.AskModel = func(context.Context, action.TurnContext, string, map[string]string) (string, error) {
+				return name + ": sings", nil
+			}
+			w.must(reflection{Deps{Store: w.store}}.Evaluate(w.Context(), s, chat.Memory{}))
+			notes, err := w.store.Notes(w.Context(), tea.ID, chat.FactNote, 10)
+			w.must(err)
+			if len(notes) > 0 {
+				w.Errorf("noted is %v; want none", notes)
+			}
+		}))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"parley/core/action"
+	"parley/internal/subtest"
 )
 
 // A call waits for a server that is being started, or was just lost, and no longer than a start takes.
@@ -28,25 +29,23 @@ func TestAwaitServer(t *testing.T) {
 		"a server with a longer name":      {"shopping__order", `{}`, 0, 0, true, 0},
 		"a server that can't be used here": {"hidden__order", `{}`, 0, 0, true, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				no := func(action.TurnContext) bool { return false }
-				p := New(Options{Servers: []Server{{Name: "shop"}, {Name: "hidden", Available: no}}})
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				start := time.Now()
-				if c.stops > 0 {
-					time.AfterFunc(c.stops, cancel)
-				}
-				if c.connects > 0 {
-					time.AfterFunc(c.connects, func() { shopOf(p).set(state{session: &sdk.ClientSession{}}) })
-				}
-				err := p.Await(ctx, action.TurnContext{}, c.call, []byte(c.params))
-				if (err == nil) != c.reached || time.Since(start) != c.waited {
-					t.Errorf("%v after %v", err, time.Since(start))
-				}
-			})
-		})
+		t.Run(name, subtest.Of(synctest.Test, func(t *testing.T) {
+			no := func(action.TurnContext) bool { return false }
+			p := New(Options{Servers: []Server{{Name: "shop"}, {Name: "hidden", Available: no}}})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			start := time.Now()
+			if c.stops > 0 {
+				time.AfterFunc(c.stops, cancel)
+			}
+			if c.connects > 0 {
+				time.AfterFunc(c.connects, func() { shopOf(p).set(state{session: &sdk.ClientSession{}}) })
+			}
+			err := p.Await(ctx, action.TurnContext{}, c.call, []byte(c.params))
+			if (err == nil) != c.reached || time.Since(start) != c.waited {
+				t.Errorf("%v after %v", err, time.Since(start))
+			}
+		}))
 	}
 }
 
@@ -96,28 +95,26 @@ func TestAnswerWaitsForStartingServers(t *testing.T) {
 		"later":                 {3 * time.Second, false, time.Minute, 0},
 		"later, without it":     {0, false, time.Minute, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p := New(Options{Servers: []Server{{Name: "shop"}}})
-				if c.tried > 0 {
-					s := state{session: &sdk.ClientSession{}}
-					if c.fails {
-						s = state{err: errSlow}
-					}
-					time.AfterFunc(c.tried, func() { shopOf(p).set(s) })
+		t.Run(name, subtest.Of(synctest.Test, func(t *testing.T) {
+			p := New(Options{Servers: []Server{{Name: "shop"}}})
+			if c.tried > 0 {
+				s := state{session: &sdk.ClientSession{}}
+				if c.fails {
+					s = state{err: errSlow}
 				}
-				time.Sleep(c.begins)
-				begun := time.Now()
-				if p.Starting(t.Context()); time.Since(begun) != c.waited {
-					t.Errorf("it waited %v, want %v", time.Since(begun), c.waited)
-				}
-				ctx, cancel := context.WithCancel(t.Context())
-				cancel()
-				p.Starting(ctx)
-				if time.Since(begun) != c.waited {
-					t.Error("a stopped turn waited for the servers; want it to return at once")
-				}
-			})
-		})
+				time.AfterFunc(c.tried, func() { shopOf(p).set(s) })
+			}
+			time.Sleep(c.begins)
+			begun := time.Now()
+			if p.Starting(t.Context()); time.Since(begun) != c.waited {
+				t.Errorf("it waited %v, want %v", time.Since(begun), c.waited)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			p.Starting(ctx)
+			if time.Since(begun) != c.waited {
+				t.Error("a stopped turn waited for the servers; want it to return at once")
+			}
+		}))
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"parley/core/action/actiontest"
 	"parley/internal/require"
+	"parley/internal/subtest"
 	"parley/sim"
 )
 
@@ -114,23 +115,21 @@ func TestTryOnceMore(t *testing.T) {
 		"not for you":                {[]http.HandlerFunc{status(403, "1")}, []time.Duration{0}, []string{failed}},
 		"permanently gone":           {[]http.HandlerFunc{status(410, "")}, []time.Duration{0}, []string{failed}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server := serve(t, c.answers...)
-				made := actiontest.Make(t, server.player(t), actiontest.Call{Parameters: `{"title":"so what"}`})
-				took := time.Since(server.begun)
-				synctest.Wait() // its handlers are done
-				if diff := cmp.Diff(c.want, made.Shown); diff != "" {
-					t.Errorf("%v\n%s", made.Err, diff)
-				}
-				if !slices.Equal(server.tries, c.tries) || took > setUp {
-					t.Errorf("it was asked at %v, and it took %v", server.tries, took)
-				}
-				if (made.Err != nil) != slices.Contains(made.Shown, failed) || made.Err != nil && secret(made.Err) {
-					t.Errorf("the error is %v", made.Err)
-				}
-			})
-		})
+		t.Run(name, subtest.Of(synctest.Test, func(t *testing.T) {
+			server := serve(t, c.answers...)
+			made := actiontest.Make(t, server.player(t), actiontest.Call{Parameters: `{"title":"so what"}`})
+			took := time.Since(server.begun)
+			synctest.Wait() // its handlers are done
+			if diff := cmp.Diff(c.want, made.Shown); diff != "" {
+				t.Errorf("%v\n%s", made.Err, diff)
+			}
+			if !slices.Equal(server.tries, c.tries) || took > setUp {
+				t.Errorf("it was asked at %v, and it took %v", server.tries, took)
+			}
+			if (made.Err != nil) != slices.Contains(made.Shown, failed) || made.Err != nil && secret(made.Err) {
+				t.Errorf("the error is %v", made.Err)
+			}
+		}))
 	}
 }
 
@@ -149,23 +148,21 @@ func TestCauseDecidesAboutRetry(t *testing.T) {
 		"no such name":     {&net.DNSError{Err: "no such host", Name: "music.test", IsNotFound: true}, false},
 		"name not in time": {&net.DNSError{Err: "i/o timeout", Name: "music.test", IsTimeout: true}, true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := &server{net: sim.NewNet()}
-				p := s.player(t)
-				dials, told := 0, 0
-				p.http.Transport.(*http.Transport).DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-					if dials++; c.err != nil {
-						return nil, &net.OpError{Op: "dial", Net: network, Err: c.err}
-					}
-					return s.net.Dial(ctx, network, address)
+		t.Run(name, subtest.Of(synctest.Test, func(t *testing.T) {
+			s := &server{net: sim.NewNet()}
+			p := s.player(t)
+			dials, told := 0, 0
+			p.http.Transport.(*http.Transport).DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+				if dials++; c.err != nil {
+					return nil, &net.OpError{Op: "dial", Net: network, Err: c.err}
 				}
-				err := p.ready(t.Context(), p.fixed[0], func() { told++ })
-				if err == nil || secret(err) || dials != 1+told || (told == 1) != c.again {
-					t.Errorf("dialled %d times, told %d times: %v", dials, told, err)
-				}
-			})
-		})
+				return s.net.Dial(ctx, network, address)
+			}
+			err := p.ready(t.Context(), p.fixed[0], func() { told++ })
+			if err == nil || secret(err) || dials != 1+told || (told == 1) != c.again {
+				t.Errorf("dialled %d times, told %d times: %v", dials, told, err)
+			}
+		}))
 	}
 }
 
