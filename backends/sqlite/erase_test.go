@@ -82,6 +82,9 @@ func TestDeletedIsGoneFromTheFile(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
+				if _, err := s.Expire(t.Context(), chat.Expiry{}); err != nil { // empties the log once, as it may hold text of an earlier process
+					t.Fatal(err)
+				}
 				if len(holds(t, path, "sesame-open")) == 0 {
 					t.Fatal("the file does not hold the secret before it is erased; want it there")
 				}
@@ -153,6 +156,9 @@ func TestLaterDeletionsAreGoneFromTheFile(t *testing.T) {
 		},
 		"a stranger": func(t *testing.T, s *Store) {
 			if _, err := s.SaveEntity(t.Context(), chat.Entity{ID: "eve", Names: []string{secret(3)}}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Expire(t.Context(), chat.Expiry{}); err != nil { // moves the name from the log into the file
 				t.Fatal(err)
 			}
 		},

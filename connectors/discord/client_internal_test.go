@@ -48,3 +48,36 @@ func TestWrongSettings(t *testing.T) {
 		}
 	}
 }
+
+// noMemory is a store that can't be read.
+type noMemory struct{ connectortest.Memory }
+
+func (m *noMemory) Kept(context.Context, string) (string, error) { return "", errNoMemory }
+
+var errNoMemory = errors.New("the disk is gone")
+
+// A division that can't be read is not replaced: the sessions of other processes depend on it.
+func TestDivisionIsNotReplacedUnread(t *testing.T) {
+	memo := &noMemory{}
+	d := &divisions{memo: memo, bot: "1", fixed: 4}
+	if got, err := d.first(t.Context()); !errors.Is(err, errNoMemory) {
+		t.Errorf("the first division is %+v, %v; want the error of the store", got, err)
+	}
+	if kept, err := memo.Memory.Kept(t.Context(), d.name()); kept != "" || err != nil {
+		t.Errorf("%q, %v is stored; want nothing", kept, err)
+	}
+}
+
+// DR-17: the last logins of a day are kept back, as many as can be under way; a bot without a limit has all.
+func TestLoginsAreSpent(t *testing.T) {
+	for _, c := range []struct {
+		total, remaining, parallel int
+		want                       bool
+	}{{0, 0, 0, false}, {1000, 1000, 1, false}, {1000, 0, 1, true}, {loginReserve, 1, 1, true}, {loginReserve, 2, 1, false}, {loginReserve, 15, 16, true}, {loginReserve, 16, 16, false}} {
+		var i botInfo
+		i.Limit.Total, i.Limit.Remaining, i.Limit.Parallel = c.total, c.remaining, c.parallel
+		if got := i.spent(); got != c.want {
+			t.Errorf("%d of %d logins are left, %d at a time: spent is %t; want %t", c.remaining, c.total, c.parallel, got, c.want)
+		}
+	}
+}

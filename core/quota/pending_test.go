@@ -2,6 +2,7 @@ package quota_test
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"log/slog"
 	"slices"
@@ -52,6 +53,29 @@ func (l *slowLedger) Reserve(_ context.Context, _ string, r quota.Reservation, _
 func (l *slowLedger) Spent(context.Context, string, string) (quota.Cost, error) {
 	l.end("spent")
 	return quota.Cost{}, nil
+}
+
+// fullLedger has no room for more messages, or can't be reached.
+type fullLedger struct {
+	slowLedger
+	err error
+}
+
+func (l *fullLedger) Spend(context.Context, string, ...quota.Charge) (string, error) {
+	return "total", l.err
+}
+
+// A message that the agent sends on its own counts against the limits, too: it is refused at a limit, and where the store fails.
+func TestSentMessagesAreRefused(t *testing.T) {
+	down := errors.New("the store is down")
+	for _, want := range []error{nil, down} {
+		m := quota.NewMeter(quota.Limits{Total: quota.Cost{Messages: 1}}, &fullLedger{err: want}, slog.New(slog.DiscardHandler))
+		err := m.CountSent(t.Context(), "fake/ada", "ada")
+		var limit *quota.LimitError
+		if want == nil && !errors.As(err, &limit) || want != nil && !errors.Is(err, want) {
+			t.Errorf("the ledger fails with %v: CountSent returned %v", want, err)
+		}
+	}
 }
 
 // word is a model that says one word.
