@@ -185,10 +185,11 @@ func TestUnsentLastWordWaitsForTheNetwork(t *testing.T) {
 			s.show()
 			if op == progressive.Edit {
 				streamed(s)
-			} else {
-				s.say(prose)
 			}
 			s.fail(op, -1, progressivetest.Fault{Err: progressive.ErrUnsent})
+			if op == progressive.Post { // after the failure begins, which it could outrun
+				s.say(prose)
+			}
 			s.run.Verdict = &chat.Verdict{}
 			s.a.End(completed)
 			time.Sleep(time.Hour)

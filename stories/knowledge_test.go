@@ -50,7 +50,7 @@ func TestKnowledgeOfAPage(t *testing.T) {
 	id, err := b.Open(t.Context())
 	require.NoError(t, err)
 	got := ""
-	for n := range 100 { // it is read in the background
+	for n, begun := 0, time.Now(); time.Since(begun) < time.Minute; n++ { // it is read in the background
 		st, err := b.Send(t.Context(), id, fmt.Sprint("m", n), question)
 		require.NoError(t, err)
 		if _, err := st.All(); err != nil {

@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 // command prepares the program in an empty folder and an empty environment.
 func command(t *testing.T, env []string, args ...string) *exec.Cmd {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute) // many commands at a time are slow
 	t.Cleanup(cancel)
 	c := exec.CommandContext(ctx, binary, args...)
 	c.Dir = t.TempDir()
@@ -160,11 +160,13 @@ func TestRunWithNothingConfigured(t *testing.T) {
 func TestSecondSignal(t *testing.T) {
 	g := start(t, command(t, nil, "--listen", "127.0.0.1:0"))
 	defer g.ask(t, "long").Close()
-	for range 2 {
-		if err := g.Process.Signal(os.Interrupt); err != nil {
-			break // it has ended
+	for ended := false; !ended; { // until it has taken two: two at once are one
+		_ = g.Process.Signal(os.Interrupt)
+		select {
+		case <-g.rest:
+			ended = true
+		case <-time.After(100 * time.Millisecond):
 		}
-		time.Sleep(100 * time.Millisecond) // two signals at once are one
 	}
 	if code := g.wait(t); code != 130 {
 		t.Errorf("it ended with %d:\n%s", code, &g.stderr)
