@@ -4,8 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"parley/internal/golden"
-	"parley/internal/require"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,6 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"parley/internal/golden"
+	"parley/internal/require"
 )
 
 // environment is a getenv over a fixed set of variables.
@@ -175,5 +176,82 @@ func TestProblemsCanBeTakenApart(t *testing.T) {
 	problem, ok := errors.AsType[Problem](err)
 	if !ok || problem.File != "f.yaml" || problem.Line != 2 || problem.Column != 10 || problem.Key != "log.level" {
 		t.Errorf("first problem: %+v", problem)
+	}
+}
+
+// FuzzParse: no input panics, every error is Problems, and what the environment
+// holds never occurs in an error (SE-02, SE-14).
+func FuzzParse(f *testing.F) {
+	files, err := filepath.Glob("testdata/*.yaml")
+	require.NoError(f, err)
+	for _, file := range append(files, "../config.yaml") {
+		data, err := os.ReadFile(file)
+		require.NoError(f, err)
+		f.Add(data)
+	}
+	const secret = "Zq7-secret-of-the-environment"
+	getenv := func(string) (string, bool) { return secret, true }
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, data []byte) {
+		_, err := Parse("config.yaml", data, dir, getenv, platforms...)
+		if err == nil {
+			return
+		}
+		problems, ok := errors.AsType[Problems](err)
+		if !ok || len(problems) == 0 {
+			t.Fatalf("not Problems: %v", err)
+		}
+		for _, part := range []string{secret, secret[:12], secret[len(secret)-12:]} {
+			if strings.Contains(err.Error(), part) {
+				t.Fatalf("the error shows a secret: %v", err)
+			}
+		}
+	})
+}
+
+// A file that ends too early is refused, wherever it ends.
+func TestTruncatedJSON(t *testing.T) {
+	const whole = `{"name": "Ada", "style": {"all": ["short", {"x": 1}]}, "n": null}`
+	if _, wrong := readJSON([]byte(whole)); wrong != nil {
+		t.Fatal(wrong)
+	}
+	for n := 1; n < len(whole); n++ {
+		if got, wrong := readJSON([]byte(whole[:n])); wrong == nil {
+			t.Errorf("%s is read as %+v", whole[:n], got)
+		}
+		// A bracket of the other kind ends nothing either.
+		for _, end := range []string{"}", "]"} {
+			if text := whole[:n] + end; strings.Count(text, "{") != strings.Count(text, "}") || strings.Count(text, "[") != strings.Count(text, "]") {
+				if got, wrong := readJSON([]byte(text)); wrong == nil {
+					t.Errorf("%s is read as %+v", text, got)
+				}
+			}
+		}
+	}
+}
+
+// The file adds to the environment, which takes precedence. Errors name the line, and show no value.
+func TestWithDotEnv(t *testing.T) {
+	environment := func(name string) (string, bool) { return "set", name == "SET" }
+	path := filepath.Join(t.TempDir(), ".env")
+	if get, err := WithDotEnv(path, environment); err != nil {
+		t.Errorf("without a file: %v", err)
+	} else if _, ok := get("A"); ok {
+		t.Error("without a file, A is set")
+	}
+	text := "\ufeff# secrets\r\n\nA=1=2\nexport B = \"two words\" \nC='# no comment'\nD=\nSET=file\n"
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	get, err := WithDotEnv(path, environment)
+	require.NoError(t, err)
+	for name, want := range map[string]string{"A": "1=2", "B": "two words", "C": "# no comment", "D": "", "SET": "set"} {
+		if got, ok := get(name); !ok || got != want {
+			t.Errorf("%s is %q, %v", name, got, ok)
+		}
+	}
+	for _, line := range []string{"hunter2", "1A=hunter2", "A=\"hunter2", "=hunter2"} {
+		require.NoError(t, os.WriteFile(path, []byte("A=1\n"+line+"\n"), 0o600))
+		if _, err := WithDotEnv(path, environment); err == nil || !strings.Contains(err.Error(), ".env:2:") || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%q: %v", line, err)
+		}
 	}
 }

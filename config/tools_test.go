@@ -84,3 +84,109 @@ mcp: [{name: a, url: "http://x", oauth: {enabled: true}}]`: "is not 32 bytes",
 		}
 	}
 }
+
+// An agent of the owner's own needs only its address, and is for nothing but answers.
+func TestOwnAgents(t *testing.T) {
+	for name, test := range map[string]struct {
+		yaml, variable string
+		large, small   Provider
+	}{
+		"an address in the environment": {"", "AGENT_URL", "http", ProviderOpenAI},
+		"OpenAI goes before":            {"providers: {openai: {api_key: k}}", "AGENT_URL", ProviderOpenAI, ProviderOpenAI},
+		"named":                         {"providers: {openai: {api_key: k}}\nmodels: {large: {provider: http}, small: {model: s}}", "AGENT_URL", "http", ProviderOpenAI},
+		"with its own address":          {"models: {chat: [{name: a, provider: http, url: 'http://10.0.0.2:9000/agent', api_key: k}, {name: b, provider: http, url: 'http://10.0.0.2/b'}]}", "", "http", ProviderOpenAI},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := parse(t, test.yaml, map[string]string{test.variable: "http://127.0.0.1:9000"})
+			if large, small := c.LargeProvider(), c.SlotProvider(c.Models.Small); large != test.large || small != test.small || c.LargeAgent() != (large == "http") {
+				t.Errorf("large is of %s, small of %s", large, small)
+			}
+		})
+	}
+	for yaml, want := range map[string]string{
+		"[{name: a, provider: http}]":                                            "models.chat[0]: this is an agent without an address; write url: and where it listens, or set AGENT_URL",
+		"[{name: a, provider: http, url: 'ftp://a'}]":                            "models.chat[0].url: the value is not a plain server URL",
+		"[{name: a, provider: http, url: 'http://me:secret@a'}]":                 "is not a plain server URL",
+		"[{name: a, provider: groq, model: m, url: 'http://a'}]":                 "models.chat[0].url: the value is only for agents of your own; write provider: http",
+		"[{name: a, model: m, api_key: k}]":                                      "models.chat[0].api_key: the value has no url that it is for",
+		"[{name: a, provider: http, url: 'http://a', api_key: \"k\\nk\"}]":       "models.chat[0].api_key: the value does not look like a token or key",
+		"[{name: a, model: m}]\n  small: {provider: http, model: m}":             "models.small.provider: \"http\" is your own agent, which only answers people",
+		"[{name: a, provider: http, url: 'http://a'}, {name: b, model: m}]\n# b": "models.chat[1]: this is an agent without an address",
+	} {
+		_, err := Parse("", []byte(chatKey+"models:\n  chat: "+yaml), "", environment(nil), platforms...)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s:\n%v\nwant %s", yaml, err, want)
+		}
+	}
+}
+
+func TestHooks(t *testing.T) {
+	c := parse(t, `
+hooks:
+  - {name: build, secret: "${env:BUILD_SECRET}", room: "telegram:-100", prompt: "A build ended as {{status}}."}
+`, map[string]string{"BUILD_SECRET": "0123456789abcdef"})
+	if len(c.Hooks) != 1 || c.Hooks[0].Secret != "0123456789abcdef" || c.Hooks[0].PerMinute != 30 || c.Hooks[0].Quiet == QuietDrop {
+		t.Errorf("%+v", c.Hooks)
+	}
+	if strings.Contains(fmt.Sprintf("%+v", c), "0123456789abcdef") {
+		t.Error("a secret is printed")
+	}
+	const rest = `, room: "telegram:-100", prompt: x`
+	for yaml, want := range map[string]string{
+		`{name: a, secret: tooshort` + rest + `}`:                        "is shorter than 16 characters",
+		`{name: a, secret: "0123456789 abcdef"` + rest + `}`:             "does not look like a token or key",
+		`{name: a/b, secret: 0123456789abcdef` + rest + `}`:              "hooks[0].name",
+		`{name: a, secret: 0123456789abcdef, room: "telegram:-100"}`:     "has not exactly one of prompt and text",
+		`{name: a, secret: 0123456789abcdef, text: x}`:                   "hooks[0].room",
+		`{name: a, secret: 0123456789abcdef, per_minute: 0` + rest + `}`: "is not between 1 and 600",
+	} {
+		_, err := Parse("config.yaml", []byte("hooks: ["+yaml+"]"), t.TempDir(), environment(nil), platforms...)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", yaml, err)
+		}
+	}
+}
+
+func TestSchedules(t *testing.T) {
+	c := parse(t, `
+timezone: Europe/Berlin
+schedules:
+  - {name: standup, cron: "0 9 * * 1-5", room: "telegram:-1001234567890", prompt: "Ask everyone what they do today."}
+  - {name: tea, cron: "@daily", timezone: UTC, room: "telegram:123456789", text: Tea time!, jitter: 10m, missed: once, quiet: drop}
+`, nil)
+	if len(c.Schedules) != 2 || c.Schedules[0].Missed != "skip" || c.Schedules[0].Quiet != "wait" || c.Schedules[1].Jitter != 10*time.Minute {
+		t.Fatalf("%+v", c.Schedules)
+	}
+	at := time.Date(2026, 7, 6, 12, 0, 0, 0, time.UTC)
+	for i, want := range []string{"2026-07-06T07:00:00Z", "2026-07-06T00:00:00Z"} {
+		times, err := c.Times(c.Schedules[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := times.Last(at).UTC().Format(time.RFC3339); got != want {
+			t.Errorf("%s is last due at %s", c.Schedules[i].Name, got)
+		}
+	}
+}
+
+func TestWrongSchedules(t *testing.T) {
+	const rest = `, cron: "0 9 * * *", room: "telegram:-100", prompt: x`
+	for yaml, want := range map[string]string{
+		`{name: a` + rest + `, text: y}`:                              "has not exactly one of prompt and text",
+		`{name: a, cron: "0 9 * * *", room: "telegram:-100"}`:         "has not exactly one of prompt and text",
+		`{name: "a b"` + rest + `}`:                                   "schedules[0].name",
+		`{name: a` + rest + `}, {name: a` + rest + `}`:                "is a duplicate",
+		`{name: a, cron: "0 9 * *", room: "telegram:-1", text: x}`:    "schedules[0].cron",
+		`{name: a, cron: "0 9 31 2 *", room: "telegram:-1", text: x}`: "is not a cron expression that is ever due",
+		`{name: a, cron: "0 9 * * *", text: x}`:                       "schedules[0].room",
+		`{name: a, cron: "0 9 * * *", room: "here:1", text: x}`:       "is not a group, a channel or an account",
+		`{name: a` + rest + `, timezone: Mars}`:                       "is not a time zone",
+		`{name: a` + rest + `, jitter: 2h}`:                           "is not between 0s and 1h",
+		`{name: a` + rest + `, missed: always}`:                       "is not one of these words",
+	} {
+		_, err := Parse("config.yaml", []byte("schedules: ["+yaml+"]"), t.TempDir(), environment(nil), platforms...)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", yaml, err)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -395,4 +396,48 @@ func TestBrokenText(t *testing.T) {
 			w.Errorf("the chat shows %q", got)
 		}
 	})
+}
+
+// The first question after a start has the actions of servers that are being started.
+func TestFirstQuestionWaitsForActions(t *testing.T) {
+	withHarness(t, func(w *harness) {
+		w.watchOnly()
+		up := make(chan struct{})
+		var live []action.Action
+		w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{
+			Name: "server",
+			Live: func() []action.Action { return live },
+			Starting: func(ctx context.Context) {
+				select {
+				case <-up:
+				case <-ctx.Done():
+				}
+			},
+		})
+		n := w.start()
+		time.AfterFunc(3*time.Second, func() {
+			live = []action.Action{&fakeAction{name: "LOOK_UP"}}
+			close(up)
+		})
+		w.model.queue([]step{call(0, "a", "LOOK_UP", "{}")}, []step{write("Found.")})
+		begun := time.Now()
+		w.wantAnswer(n.sendText("look it up"), answer.Completed, "Found.")
+		if asked := w.model.requests()[0]; !slices.ContainsFunc(asked.Tools, func(t llm.Tool) bool { return t.Name == "LOOK_UP" }) || asked.From.Sub(begun) != 3*time.Second {
+			t.Errorf("after %v the model has the tools %+v", asked.From.Sub(begun), asked.Tools)
+		}
+	})
+}
+
+// A model that refuses tools or images is answered for in one sentence, and the room goes on.
+func TestRefusedAbilitiesAreSaid(t *testing.T) {
+	for _, kind := range []llm.FailureKind{llm.NoTools, llm.NoVision} {
+		withHarness(t, func(w *harness) {
+			w.model.queue([]step{fails(&llm.Failure{Kind: kind, Err: errors.New("400")})}, []step{write("Noon.")})
+			n := w.start()
+			if o, said := w.waitAnswer(n.sendText("What is it?")); o.Status != answer.Failed || o.Failure != kind || said != kind.Sentence(lang.Voice{}) || len(w.model.requests()) != 1 {
+				t.Errorf("%+v %q", o, said)
+			}
+			w.wantAnswer(n.sendText("And the time?"), answer.Completed, "Noon.")
+		})
+	}
 }

@@ -7,12 +7,15 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/storage"
 	"parley/internal/subtest"
+	"parley/plugins/example"
 )
 
 // repeats is an answer in the form that makes the call of a mail, and wellThen what follows it.
@@ -148,4 +151,138 @@ func TestQuoteIsJudgedAgain(t *testing.T) {
 			t.Errorf("ended as %+v; ordered %d times, sent %d times", o, shop.times(), send.times())
 		}
 	})
+}
+
+// A plugin asks for consent by the protocol that approvals use: the run waits without a process, another one continues it, and the action
+// that writes is made once. Without a choice in time it is not made.
+func TestConsentOfAnAction(t *testing.T) {
+	for name, c := range map[string]struct {
+		option int // -1: none is chosen
+		want   string
+	}{
+		"agreed":   {0, "2 tins are ordered."},
+		"declined": {1, "Error: The user declined. Nothing was ordered."},
+		"too late": {-1, "Error: The user did not decide. Nothing was ordered."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withHarness(t, func(w *harness) {
+				w.cfg.Plugins = append(w.cfg.Plugins, example.New(0))
+				first := w.start()
+				w.model.queue([]step{write(fox), call(0, "o", "ORDER_TEA", `{"tins":2}`)}, []step{write("So be it.")})
+				acc := first.send(w.groupMention("ada", "Order two tins of tea"))
+				q := w.waitParked(acc)
+				if !slices.Equal(q.Options, []string{"Order", "Don't"}) || !slices.Equal(q.For, []chat.EntityID{"ada"}) {
+					t.Errorf("it asks %+v", q)
+				}
+				second := w.start()
+				first.shutdown()
+				if c.option >= 0 {
+					second.deliver(chat.Choice(pressed(q, c.option)))
+				} else {
+					time.Sleep(2 * time.Hour)
+				}
+				o, said := w.waitAnswer(acc)
+				asked := w.model.requests()
+				told := asked[len(asked)-1].Messages
+				if got := told[len(told)-1].Text; o.Status != answer.Completed || got != c.want || !strings.HasSuffix(said, "So be it.") {
+					t.Errorf("ended as %v, the model was told %q, users see %q; want %q", o.Status, got, said, c.want)
+				}
+			})
+		})
+	}
+}
+
+// A second question of the same answer is answered by words too: the choice before it is not a message that came between.
+func TestSecondQuestionIsAnsweredByWords(t *testing.T) {
+	withHarness(t, func(w *harness) {
+		w.cfg.Plugins = append(w.cfg.Plugins, example.New(0))
+		n := w.start()
+		w.model.queue([]step{write(fox), call(0, "a", "ORDER_TEA", `{"tins":2}`), call(1, "b", "ORDER_TEA", `{"tins":3}`)}, []step{write("So be it.")})
+		acc := n.sendText("Order tea twice")
+		first := w.waitParked(acc)
+		n.deliver(chat.Choice(pressed(first, 0)))
+		time.Sleep(time.Minute)
+		if second := w.waitParked(acc); second.ID == first.ID {
+			t.Fatalf("the second order is not asked about: %+v", second)
+		}
+		if typed := n.sendText("2"); !typed.Chosen {
+			t.Errorf("a typed answer was accepted as %+v; want a choice", typed)
+		}
+		o, _ := w.waitAnswer(acc)
+		asked := w.model.requests()
+		told := asked[len(asked)-1].Messages
+		if got := told[len(told)-1].Text; o.Status != answer.Completed || got != "Error: The user declined. Nothing was ordered." {
+			t.Errorf(`ended as %v, the model was told %q; want %v and "Error: The user declined. Nothing was ordered."`, o.Status, got, answer.Completed)
+		}
+	})
+}
+
+// heldUp holds up the readers of questions until release is closed, so that all of them see what there is before.
+type heldUp struct {
+	storage.Store
+	release chan struct{}
+}
+
+func (s heldUp) Question(ctx context.Context, id string) (chat.Question, error) {
+	q, err := s.Store.Question(ctx, id)
+	<-s.release
+	return q, err
+}
+
+// If two options are pressed at the same moment, only one counts, even if different users pressed them. The other press is told that the
+// question has closed; only the same option of the same person counts as the same press.
+func TestTwoPressesAtOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		by    chat.EntityID // of the second press
+		other int           // its option
+		lost  bool
+	}{
+		"two options":            {"ada", 1, true},
+		"the same option":        {"ada", 0, false},
+		"two people":             {"bob", 1, true},
+		"two people, one option": {"bob", 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withHarness(t, func(w *harness) {
+				h := &chooser{says: "Done."}
+				w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "test", ChoiceHandlers: []action.ChoiceHandler{h}})
+				w.cfg.Access.Allowed.Accounts["bob"] = true
+				n := w.start()
+				w.waitAnswer(n.sendText("A"))
+				acc := n.sendNotice(chat.Notice{To: chat.Address{Room: room}, Text: "Well?", Ask: &chat.Question{
+					Options: []string{"Yes", "No"}, For: []chat.EntityID{"ada", "bob"}, Handler: "test",
+				}})
+				w.waitAnswer(acc)
+				q := w.question(acc)
+				release := make(chan struct{})
+				w.cfg.Store = heldUp{w.Store, release}
+				racing := w.start()
+				results := make(chan chat.Accepted, 2)
+				for _, p := range []chat.Choice{chat.Choice(pressed(q, 0).by("ada")), chat.Choice(pressed(q, c.other).by(c.by))} {
+					go func() {
+						acc, err := racing.ProcessMessage(w.Context(), p)
+						if err != nil {
+							w.Error(err)
+						}
+						results <- acc
+					}()
+				}
+				synctest.Wait()
+				close(release)
+				a, b := <-results, <-results
+				refused := 0
+				for _, acc := range []chat.Accepted{a, b} {
+					if acc.Refused != "" {
+						refused++
+					} else {
+						w.waitAnswer(acc)
+					}
+				}
+				if want := map[bool]int{true: 1, false: 0}[c.lost]; refused != want {
+					w.Errorf("%d presses are refused, want %d: %+v, %+v", refused, want, a, b)
+				}
+				w.chat.forgetSeen()
+			})
+		})
+	}
 }

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"parley/backends/record"
 	"parley/backends/sqlstore"
+	"parley/internal/contain"
 	"parley/internal/require"
 )
 
@@ -166,5 +168,63 @@ func TestQueriesAreInterrupted(t *testing.T) {
 	}
 	if got := numbers(t, db, `SELECT n FROM numbers WHERE n > ?`, 3); !slices.Equal(got, []int{4}) {
 		t.Errorf("after that there are %d", got)
+	}
+}
+
+// A statement that would damage the file is refused on each connection, also on one that could write.
+func TestConnectionsAreDefensive(t *testing.T) {
+	s := open(t, migrated(t, "parley.db"))
+	reader, give := s.readers.take()
+	defer give()
+	mustExec(t, reader, `PRAGMA query_only = OFF`)
+	for name, db := range map[string]*conn{"writer": s.writer, "reader": reader} {
+		mustExec(t, db, `PRAGMA writable_schema = ON`) // is ignored
+		for query, want := range map[string]string{
+			`UPDATE sqlite_schema SET sql = '' WHERE name = 'memories'`:              "may not be modified",
+			`DELETE FROM sqlite_schema`:                                              "may not be modified",
+			`INSERT INTO memory_words_data (id, block) VALUES (1, x'00')`:            "may not be modified",
+			`UPDATE memory_words_config SET v = 0`:                                   "may not be modified",
+			`DROP TABLE memory_words_idx`:                                            "may not be dropped",
+			`ATTACH DATABASE ':memory:' AS other`:                                    "too many attached databases",
+			`CREATE TRIGGER t AFTER DELETE ON memory_words_data BEGIN SELECT 1; END`: "cannot create triggers on shadow tables",
+		} {
+			if _, err := db.Exec(query); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %s: %v", name, query, err)
+			}
+		}
+		var mode string
+		if err := db.QueryRow(`PRAGMA journal_mode = OFF`).Scan(&mode); err != nil || mode != "wal" {
+			t.Errorf(`%s: the journal's mode is %q, %v; want "wal"`, name, mode, err)
+		}
+	}
+	mustExec(t, s.writer, `INSERT INTO memory_words (rowid, room, words) VALUES (1, 'r', 'w')`) // what the index itself writes is allowed
+}
+
+// A read that panics fails alone: the connection ends the statement that was being read, and serves the next.
+func TestReadPanics(t *testing.T) {
+	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "p.db"), Options{Readers: 1})
+	require.NoError(t, err)
+	const query = `WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n LIMIT 9) SELECT n FROM n`
+	var first *statement
+	err = s.read(t.Context(), func(c *conn) error {
+		rows, err := c.QueryContext(t.Context(), query)
+		if err != nil || !rows.Next() {
+			t.Error("there are no rows", err)
+		}
+		first = rows.of
+		panic("broken")
+	})
+	if p := (*contain.Panic)(nil); !errors.As(err, &p) {
+		t.Errorf("the read ended with %v", err)
+	}
+	var n int
+	if err := s.read(t.Context(), func(c *conn) error { return c.QueryRow(query).Scan(&n) }); err != nil || n != 1 || first.busy {
+		t.Errorf("then %d is read, %v; the statement is still read: %t", n, err, first.busy)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := s.read(t.Context(), func(*conn) error { return nil }); !errors.Is(err, ErrClosed) {
+		t.Errorf("a closed store is read: %v", err)
 	}
 }

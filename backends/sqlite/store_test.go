@@ -100,3 +100,10 @@ func TestDamagedVectors(t *testing.T) {
 		require.NoError(t, err)
 	})
 }
+
+// IN-06: the turns of a room have one order.
+func TestLinearizable(t *testing.T) {
+	for seed := range uint64(5) {
+		storagetest.Linearizable(t, seed, open(t, migrated(t, "parley.db")))
+	}
+}

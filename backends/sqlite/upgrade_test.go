@@ -2,8 +2,11 @@ package sqlite
 
 import (
 	"fmt"
+	"log/slog"
 	"path/filepath"
+	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,8 +14,11 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/core/quota"
 	"parley/internal/require"
 	"parley/internal/search"
+	"parley/progressive"
+	"parley/progressive/progressivetest"
 )
 
 // goBack takes the tables of a closed store back to an earlier version.
@@ -160,5 +166,83 @@ func TestWordsAreMadeAgainAfterUpgrade(t *testing.T) {
 	found, err := s.FindWords(t.Context(), chat.Search{Room: "room", Before: "m1", Words: search.Question("Where is my key?"), Limit: 3})
 	if err != nil || len(found) != 1 {
 		t.Errorf("%d are found, %v; want 1", len(found), err)
+	}
+}
+
+// DI-13, ST-26: intents that the version a661299 stored do not say what they carry. They keep their meaning: with a verdict
+// the message counts as the last word and is not posted again, without one it was a preview and the answer is posted whole.
+func TestIntentsWrittenByA661299(t *testing.T) {
+	for id, want := range map[chat.RunID][]string{
+		"telegram/1/42#3": {"The engine is a mill."},
+		"telegram/1/-7#1": nil,
+	} {
+		s := openWrittenByA661299(t)
+		run, err := s.Run(t.Context(), id)
+		require.NoError(t, err)
+		if len(run.Shown) != 1 || run.Shown[0] != (chat.Shown{Part: 0}) {
+			t.Errorf("%s: the journal holds %+v", id, run.Shown)
+		}
+		synctest.Test(t, func(t *testing.T) {
+			room, a := progressivetest.NewChat(), &answer.Answer{}
+			sink := progressivetest.Full{Editing: progressivetest.Editing{PostOnly: progressivetest.PostOnly{Chat: room}}}
+			a.Apply(answer.Change{Kind: answer.Text, Text: "The engine is a mill."})
+			a.End(answer.Outcome{Status: answer.Completed})
+			m := progressive.New(sink, progressive.NewGate(room.Budget), run, slog.New(slog.DiscardHandler))
+			if err := m.Show(t.Context(), a, func(chat.Shown) error { return nil }); err != nil {
+				t.Error(err)
+			}
+			if got := room.Shown(); !slices.Equal(got, want) {
+				t.Errorf("%s: people read %q; want %q", id, got, want)
+			}
+		})
+	}
+}
+
+// A process of an earlier version, beside or instead of this one, reopens a run and ends it without its usage: that of the earlier end does not
+// count for the later one.
+func TestUsageOfAnEarlierEnd(t *testing.T) {
+	s := open(t, migrated(t, "parley.db"))
+	m := chat.Message{Memory: chat.Memory{ID: "m", Room: "room"}, Place: chat.Room{ID: "room"}}
+	acc, err := s.Accept(t.Context(), m, chat.JoinRule{Kind: chat.RunReply})
+	require.NoError(t, err)
+	usage := llm.UsageSum{Calls: 1}
+	require.NoError(t, s.Finish(t.Context(), acc.Run, 0, answer.Outcome{Status: answer.Completed, Usage: &usage}, chat.Memory{}))
+	for _, want := range []bool{true, false} {
+		run, err := s.Run(t.Context(), acc.Run)
+		if err != nil || (run.Outcome.Usage != nil) != want {
+			t.Errorf("its usage is %v, %v; want one: %v", run.Outcome.Usage, err, want)
+		}
+		if _, err := s.writer.ExecContext(t.Context(), `UPDATE runs SET epoch = epoch + 1`); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// DI-13: a picture that an earlier version has described keeps its words, and counts as one that no model was shown.
+func TestPictureOfA661299(t *testing.T) {
+	s := openWrittenByA661299(t, `INSERT INTO memories (id, room, turn, role, kind, author, name, text, in_reply_to, at, history, interrupted, failure, content)
+		VALUES ('look', 'telegram/1/42', 1, 'heard', '', 'telegram:42', 'Ada', 'Look', '', 1, '', 0, '', '{"files":[{"ref":"a","name":"a.png","description":"a cat"}]}')`)
+	m, err := s.Memory(t.Context(), "look")
+	if err != nil || len(m.Files) != 1 || m.Files[0] != (chat.Attachment{Ref: "a", Name: "a.png", Description: "a cat"}) {
+		t.Fatalf("it is %+v, %v", m, err)
+	}
+	m.Files[0].Seen = "question"
+	require.NoError(t, s.Revise(t.Context(), m.ID, m.Text, m.Files))
+	if again, err := s.Memory(t.Context(), "look"); err != nil || again.Files[0] != m.Files[0] {
+		t.Errorf("then it is %+v, %v", again, err)
+	}
+}
+
+// SE-19, DI-13: a run that an earlier version has begun counts as counted, one that waits does not.
+func TestCountedOfA661299(t *testing.T) {
+	s := openWrittenByA661299(t)
+	for run, want := range map[chat.RunID]int{"telegram/1/42#3": 0, "telegram/1/-7#3": 1} {
+		charge := quota.Charge{Bucket: "bucket of " + string(run), Cost: quota.Cost{Messages: 1}}
+		if _, err := s.Count(t.Context(), "2026-11-22", run, charge); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := s.Spent(t.Context(), "2026-11-22", charge.Bucket); err != nil || got.Messages != want {
+			t.Errorf("%s: %d messages are counted, %v; want %d", run, got.Messages, err, want)
+		}
 	}
 }

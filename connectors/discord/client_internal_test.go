@@ -5,8 +5,10 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"parley/connectors"
 	"parley/connectors/connectortest"
@@ -78,6 +80,79 @@ func TestLoginsAreSpent(t *testing.T) {
 		i.Limit.Total, i.Limit.Remaining, i.Limit.Parallel = c.total, c.remaining, c.parallel
 		if got := i.spent(); got != c.want {
 			t.Errorf("%d of %d logins are left, %d at a time: spent is %t; want %t", c.remaining, c.total, c.parallel, got, c.want)
+		}
+	}
+}
+
+// An owner can tell channels of the same name apart: by their categories, and by their ids if these are the same.
+func TestWritable(t *testing.T) {
+	all := []guildChannel{
+		{ID: "1", Name: "Chess", Type: 4}, {ID: "2", Name: "Go", Type: 4}, {ID: "3", Name: "Talk", Parent: "1"}, {ID: "4", Name: "talk", Parent: "2"},
+		{ID: "5", Name: "news", Parent: "2"}, {ID: "6", Name: "news", Parent: "2"}, {ID: "7", Name: "news"}, {ID: "8", Name: "rules", Parent: "1"},
+		{ID: "9", Name: "talk", Parent: "404", Flags: maskedChannel}, {ID: "x", Name: "talk"},
+	}
+	var names []string
+	for _, c := range writable(all) {
+		names = append(names, c.Name)
+	}
+	if want := []string{"Talk (Chess)", "talk (Go)", "news (Go) (5)", "news (Go) (6)", "news", "rules"}; !slices.Equal(names, want) {
+		t.Errorf("got %q, want %q", names, want)
+	}
+}
+
+// DR-15: a session is resumed where its READY says, if that can be.
+func TestResumeAddress(t *testing.T) {
+	g := &gateway{login: "wss://gateway.discord.gg", intent: 513}
+	for said, want := range map[string]string{
+		`""`:                                    "wss://gateway.discord.gg",
+		`null`:                                  "wss://gateway.discord.gg",
+		`"https://evil.example"`:                "wss://gateway.discord.gg",
+		`"wss://gateway-us-east1-b.discord.gg"`: "wss://gateway-us-east1-b.discord.gg",
+	} {
+		s := g.newSession(frame{Seq: 1, Data: []byte(`{"session_id":"s","resume_gateway_url":` + said + `}`)})
+		if s.URL != want || s.ID != "s" || s.Seq != 1 || s.Intents != 513 || s.At.IsZero() {
+			t.Errorf("%s: %+v", said, s)
+		}
+	}
+}
+
+func TestRoutes(t *testing.T) {
+	for path, want := range map[string]route{
+		"users/@me":                         {"GET /users/@me", ""},
+		"channels/12/messages/34":           {"GET /channels/{id}/messages/{id}", "12"},
+		"channels/12/messages?limit=1&a=34": {"GET /channels/{id}/messages", "12"},
+	} {
+		if got := routeOf("GET", path); got != want {
+			t.Errorf("%s: %+v; want %+v", path, got, want)
+		}
+	}
+}
+
+// DR-01: a reply tells what is left only with both of its numbers.
+func TestRepliesThatTellNoLimit(t *testing.T) {
+	for name, c := range map[string]struct {
+		left, after string
+		held        bool
+	}{
+		"nothing left":   {"0", "5", true},
+		"one left":       {"1", "5", false},
+		"no number left": {"", "5", false},
+		"no integer":     {"few", "5", false},
+		"no time":        {"0", "", false},
+		"no time to go":  {"0", "0", false},
+		"time gone by":   {"0", "-1", false},
+		"neither":        {"", "", false},
+	} {
+		l, r, now := newLimits(), routeOf("POST", "channels/12/messages"), time.Now()
+		h := http.Header{}
+		for name, value := range map[string]string{"X-RateLimit-Remaining": c.left, "X-RateLimit-Reset-After": c.after} {
+			if value != "" {
+				h.Set(name, value)
+			}
+		}
+		l.learn(r, h, now)
+		if err := l.enter(r, now); (err != nil) != c.held {
+			t.Errorf("%s: the next request gets %v", name, err)
 		}
 	}
 }
