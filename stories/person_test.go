@@ -22,12 +22,7 @@ import (
 // withDesk is a gateway that Ada owns and Bob may write to; Ada has written to it before.
 func withDesk(t *testing.T, play func(c *chatHarness, restart func())) {
 	onEachPlatform(t, nil, func(c *chatHarness) {
-		c.shutdown()
-		c.cfg.People.Owners = []config.Account{config.Account(c.Account(connectortest.Ada))}
-		c.start()
-		c.Pass(10 * time.Second)
-		c.Say(connectortest.Ada, c.ada, "Hello")
-		c.Pass(10 * time.Second)
+		c.startDesk()
 		play(c, func() {
 			c.Helper()
 			c.WaitIdle()
@@ -35,6 +30,36 @@ func withDesk(t *testing.T, play func(c *chatHarness, restart func())) {
 			c.start()
 			c.Pass(10 * time.Second)
 		})
+	})
+}
+
+// startDesk starts the gateway again with Ada as its owner, who writes to it.
+func (c *chatHarness) startDesk() {
+	c.Helper()
+	c.shutdown()
+	c.cfg.People.Owners = []config.Account{config.Account(c.Account(connectortest.Ada))}
+	c.start()
+	c.Pass(10 * time.Second)
+	c.Say(connectortest.Ada, c.ada, "Hello")
+	c.Pass(10 * time.Second)
+}
+
+// joinTalk asks for a person as Bob, and takes over as Ada.
+func (c *chatHarness) joinTalk(bob connectortest.Room) {
+	c.Helper()
+	c.Say(connectortest.Bob, bob, "/person")
+	c.Pass(10 * time.Second)
+	c.Platform.(buttonPlatform).Press(connectortest.Ada, c.ada, 0)
+	c.waitShown(bob, "is here now")
+}
+
+// deleteConversation deletes a conversation of the page, as its visitor.
+func (c *chatHarness) deleteConversation(id string) {
+	c.Helper()
+	c.forgetConversation(id)
+	c.checks = append(c.checks, func(e *sim.Evidence) []string {
+		e.Seen, e.Accepted = nil, nil // they were deleted
+		return nil
 	})
 }
 
@@ -173,12 +198,8 @@ func TestPersonThroughFaults(t *testing.T) {
 	onEachPlatform(t, nil, func(c *chatHarness) {
 		w := c.Platform.(buttonPlatform)
 		bob := c.Direct(connectortest.Bob)
-		c.shutdown()
-		c.cfg.People.Owners = []config.Account{config.Account(c.Account(connectortest.Ada))}
 		c.cfg.People.Staff = []config.Member{config.Member(c.Account(connectortest.Bob))}
-		c.start()
-		c.Pass(10 * time.Second)
-		c.Say(connectortest.Ada, c.ada, "Hello")
+		c.startDesk()
 		c.Say(connectortest.Bob, bob, "Hello")
 		c.Pass(10 * time.Second)
 		first, second := c.newConversation(), c.newConversation()
@@ -232,15 +253,7 @@ func TestPersonThroughFaults(t *testing.T) {
 		}
 		w.Press(connectortest.Ada, c.ada, 0)
 		c.Pass(10 * time.Second)
-		req, err := http.NewRequestWithContext(c.Context(), http.MethodDelete, c.browser.Base+"/api/conversations/"+first, http.NoBody)
-		c.Must(err)
-		resp, err := c.browser.HTTP.Do(req)
-		c.Must(err)
-		c.Must(resp.Body.Close())
-		c.checks = append(c.checks, func(e *sim.Evidence) []string {
-			e.Seen, e.Accepted = nil, nil // they were deleted
-			return nil
-		})
+		c.deleteConversation(first)
 		c.Pass(2 * time.Minute)
 		c.Say(connectortest.Ada, c.ada, "Are you there?")
 		c.Pass(10 * time.Second)
@@ -264,10 +277,7 @@ func TestPersonOnOnePlatform(t *testing.T) {
 		c.Pass(10 * time.Second)
 		c.Say(connectortest.Ada, c.ada, "Hello")
 		c.Pass(10 * time.Second)
-		c.Say(connectortest.Bob, bob, "/person")
-		c.Pass(10 * time.Second)
-		c.Platform.(buttonPlatform).Press(connectortest.Ada, c.ada, 0)
-		c.waitShown(bob, "is here now")
+		c.joinTalk(bob)
 		for _, side := range []struct {
 			from   connectortest.User
 			in, to connectortest.Room
@@ -474,14 +484,9 @@ func TestPersonAsksForDrafts(t *testing.T) {
 func TestPersonOutsideOfTheOpeningHours(t *testing.T) {
 	onEachPlatform(t, nil, func(c *chatHarness) {
 		bob := c.Direct(connectortest.Bob)
-		c.shutdown()
-		c.cfg.People.Owners = []config.Account{config.Account(c.Account(connectortest.Ada))}
 		c.cfg.People.Allowed = append(c.cfg.People.Allowed, config.Member(c.Account(connectortest.Bob)))
 		c.cfg.People.Hours, c.cfg.Timezone = []string{"Wed 12:00-12:01"}, "UTC"
-		c.start()
-		c.Pass(10 * time.Second)
-		c.Say(connectortest.Ada, c.ada, "Hello")
-		c.Pass(10 * time.Second)
+		c.startDesk()
 		page := c.newConversation()
 		fill := func(say func(string), shown func() string, asks string) {
 			c.Helper()
@@ -539,12 +544,8 @@ func TestPersonOutsideOfTheOpeningHours(t *testing.T) {
 func TestPersonIsToldOfALostMessage(t *testing.T) {
 	onTelegram(t, func(c *chatHarness, w *telegramworld.Platform) {
 		bob := c.Direct(connectortest.Bob)
-		c.shutdown()
-		c.cfg.People.Owners = []config.Account{config.Account(c.Account(connectortest.Ada))}
 		c.cfg.People.Allowed = append(c.cfg.People.Allowed, config.Member(c.Account(connectortest.Bob)))
-		c.start()
-		c.Say(connectortest.Ada, c.ada, "Hello")
-		c.Pass(10 * time.Second)
+		c.startDesk()
 		const lost = "It is unknown whether your last message reached "
 		say := func(from connectortest.User, in, to connectortest.Room, said string) {
 			c.Helper()
@@ -559,10 +560,7 @@ func TestPersonIsToldOfALostMessage(t *testing.T) {
 				c.Errorf("the other side of %s reads %s", from, got)
 			}
 		}
-		c.Say(connectortest.Bob, bob, "/person")
-		c.Pass(10 * time.Second)
-		w.Press(connectortest.Ada, c.ada, 0)
-		c.waitShown(bob, "is here now")
+		c.joinTalk(bob)
 		say(connectortest.Ada, c.ada, bob, "Bob")
 		say(connectortest.Bob, bob, c.ada, "Ada")
 		c.Say(connectortest.Bob, bob, "/person back")
@@ -589,12 +587,8 @@ func TestPersonIsToldOfALostMessage(t *testing.T) {
 func TestPersonOnTheOperatorsPageThroughFaults(t *testing.T) {
 	onEachPlatform(t, nil, func(c *chatHarness) {
 		bob := c.Direct(connectortest.Bob)
-		c.shutdown()
-		c.cfg.People.Owners = []config.Account{config.Account(c.Account(connectortest.Ada))}
 		c.cfg.People.Staff = []config.Member{config.Member(c.Account(connectortest.Bob))}
-		c.start()
-		c.Pass(10 * time.Second)
-		c.Say(connectortest.Ada, c.ada, "Hello")
+		c.startDesk()
 		c.Say(connectortest.Bob, bob, "Hello")
 		c.Pass(10 * time.Second)
 		o := c.logIn(connectortest.Bob)
@@ -619,15 +613,7 @@ func TestPersonOnTheOperatorsPageThroughFaults(t *testing.T) {
 		request = o.id(o.get("/requests"))
 		talk := "/talk?id=" + url.QueryEscape(request)
 		o.post(talk, "do", "take over", "id", request)
-		req, err := http.NewRequestWithContext(c.Context(), http.MethodDelete, c.browser.Base+"/api/conversations/"+id, http.NoBody)
-		c.Must(err)
-		resp, err := c.browser.HTTP.Do(req)
-		c.Must(err)
-		c.Must(resp.Body.Close())
-		c.checks = append(c.checks, func(e *sim.Evidence) []string {
-			e.Seen, e.Accepted = nil, nil // they were deleted
-			return nil
-		})
+		c.deleteConversation(id)
 		c.Pass(2 * time.Minute) // the visitor could undo it
 		if got := o.post(talk, "do", "write", "id", request, "key", "k", "text", "Too late"); !strings.Contains(got, "not there any more") || !strings.Contains(got, "Too late") {
 			c.Errorf("after the deletion the person reads %s", got)
@@ -640,17 +626,9 @@ func TestPersonOnTheOperatorsPageThroughFaults(t *testing.T) {
 func TestPersonOutlivesAnOutage(t *testing.T) {
 	onEachPlatform(t, nil, func(c *chatHarness) {
 		bob := c.Direct(connectortest.Bob)
-		c.shutdown()
-		c.cfg.People.Owners = []config.Account{config.Account(c.Account(connectortest.Ada))}
 		c.cfg.People.Allowed = append(c.cfg.People.Allowed, config.Member(c.Account(connectortest.Bob)))
-		c.start()
-		c.Pass(10 * time.Second)
-		c.Say(connectortest.Ada, c.ada, "Hello")
-		c.Pass(10 * time.Second)
-		c.Say(connectortest.Bob, bob, "/person")
-		c.Pass(10 * time.Second)
-		c.Platform.(buttonPlatform).Press(connectortest.Ada, c.ada, 0)
-		c.waitShown(bob, "is here now")
+		c.startDesk()
+		c.joinTalk(bob)
 		if w, ok := c.Platform.(*telegramworld.Platform); ok {
 			w.Fake.Fault(telegramfake.Fault{Status: http.StatusBadGateway, Chat: telegramworld.Chat(bob).ID, Times: -1})
 		} else {

@@ -3,41 +3,15 @@ package stories_test
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
 
 	"parley/core/chat"
+	"parley/media/document/documenttest"
 	"parley/models/modelfake"
 )
-
-// pdf is a document of one page that says text.
-func pdf(text string) []byte {
-	content := "BT /F1 12 Tf 72 720 Td (" + text + ") Tj ET"
-	objects := []string{
-		"<< /Type /Catalog /Pages 2 0 R >>",
-		"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-		"<< /Type /Page /Parent 2 0 R /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>",
-		fmt.Sprintf("<< /Length %d >>\nstream\n%s\nendstream", len(content), content),
-		"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
-	}
-	var b bytes.Buffer
-	b.WriteString("%PDF-1.4\n")
-	var at []int
-	for i, o := range objects {
-		at = append(at, b.Len())
-		fmt.Fprintf(&b, "%d 0 obj\n%s\nendobj\n", i+1, o)
-	}
-	xref := b.Len()
-	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(objects)+1)
-	for _, offset := range at {
-		fmt.Fprintf(&b, "%010d 00000 n \n", offset)
-	}
-	fmt.Fprintf(&b, "trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n", len(objects)+1, xref)
-	return b.Bytes()
-}
 
 // request makes a request of the web API and returns the status and the reply.
 func (s *harness) request(method, path, kind string, body []byte) (status int, reply string) {
@@ -60,7 +34,7 @@ func TestUploadedDocument(t *testing.T) {
 		s.model.Queue(modelfake.Script{modelfake.Text("Forty-two crates.")})
 		conv := s.newConversation()
 		files := "/api/conversations/" + conv + "/files"
-		report := pdf("The harbor received 42 crates.")
+		report := documenttest.Page("BT /F1 12 Tf 72 720 Td (The harbor received 42 crates.) Tj ET", "")
 		if status, reply := s.request(http.MethodPost, files+"?clientFileId=f1&name=report.pdf", "application/pdf", report); status != http.StatusCreated {
 			s.Fatalf("%d %s; want %d", status, reply, http.StatusCreated)
 		}

@@ -1,53 +1,15 @@
 package document
 
 import (
-	"bytes"
-	"compress/zlib"
-	"fmt"
 	"strings"
 	"testing"
+
+	"parley/media/document/documenttest"
 )
-
-// document is a PDF of these objects, the first of which is its catalog.
-func document(objects ...string) []byte {
-	var b bytes.Buffer
-	b.WriteString("%PDF-1.4\n")
-	var at []int
-	for i, o := range objects {
-		at = append(at, b.Len())
-		fmt.Fprintf(&b, "%d 0 obj\n%s\nendobj\n", i+1, o)
-	}
-	xref := b.Len()
-	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(objects)+1)
-	for _, offset := range at {
-		fmt.Fprintf(&b, "%010d 00000 n \n", offset)
-	}
-	fmt.Fprintf(&b, "trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n", len(objects)+1, xref)
-	return b.Bytes()
-}
-
-// page is a document of one page with that content.
-func page(content, filter string) []byte {
-	return document(
-		"<< /Type /Catalog /Pages 2 0 R >>",
-		"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-		"<< /Type /Page /Parent 2 0 R /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>",
-		fmt.Sprintf("<< /Length %d %s >>\nstream\n%s\nendstream", len(content), filter, content),
-		"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
-	)
-}
-
-func deflated(text string) string {
-	var b bytes.Buffer
-	w, _ := zlib.NewWriterLevel(&b, zlib.BestSpeed) // a known level: never fails
-	_, _ = w.Write([]byte(text))                    // into a buffer: never fails
-	_ = w.Close()
-	return b.String()
-}
 
 func TestPDF(t *testing.T) {
 	const content = "BT /F1 12 Tf (Buy tea.) Tj ET"
-	for name, doc := range map[string][]byte{"plain": page(content, ""), "packed": page(deflated(content), "/Filter /FlateDecode")} {
+	for name, doc := range map[string][]byte{"plain": documenttest.Page(content, ""), "packed": documenttest.Page(documenttest.Deflated(content), "/Filter /FlateDecode")} {
 		if text, err := Text(doc); err != nil || strings.TrimSpace(text) != "Buy tea." {
 			t.Errorf("%s: %q, %v", name, text, err)
 		}

@@ -3,7 +3,6 @@ package parser
 import (
 	"archive/zip"
 	"bytes"
-	"compress/zlib"
 	"context"
 	"errors"
 	"fmt"
@@ -13,12 +12,14 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"parley/internal/require"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"parley/internal/require"
+	"parley/media/document/documenttest"
 )
 
 // reader is a test binary without the race detector, which needs more addresses than the process that reads may have.
@@ -78,43 +79,6 @@ func isolated(t *testing.T, args ...string) (*Process, func()) {
 	}
 }
 
-// pdf is a PDF of these objects, the first of which is its catalog.
-func pdf(objects ...string) []byte {
-	var b bytes.Buffer
-	b.WriteString("%PDF-1.4\n")
-	var at []int
-	for i, o := range objects {
-		at = append(at, b.Len())
-		fmt.Fprintf(&b, "%d 0 obj\n%s\nendobj\n", i+1, o)
-	}
-	xref := b.Len()
-	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(objects)+1)
-	for _, offset := range at {
-		fmt.Fprintf(&b, "%010d 00000 n \n", offset)
-	}
-	fmt.Fprintf(&b, "trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n", len(objects)+1, xref)
-	return b.Bytes()
-}
-
-// page is a document of one page with that content.
-func page(content, filter string) []byte {
-	return pdf(
-		"<< /Type /Catalog /Pages 2 0 R >>",
-		"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-		"<< /Type /Page /Parent 2 0 R /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>",
-		fmt.Sprintf("<< /Length %d %s >>\nstream\n%s\nendstream", len(content), filter, content),
-		"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
-	)
-}
-
-func deflated(text string) string {
-	var b bytes.Buffer
-	w, _ := zlib.NewWriterLevel(&b, zlib.BestSpeed) // a known level: never fails
-	_, _ = w.Write([]byte(text))                    // into a buffer: never fails
-	_ = w.Close()
-	return b.String()
-}
-
 // archive is a ZIP archive of one file.
 func archive(t *testing.T, name, content string) []byte {
 	t.Helper()
@@ -132,7 +96,7 @@ func archive(t *testing.T, name, content string) []byte {
 
 func TestJobs(t *testing.T) {
 	p, clean := isolated(t, "read")
-	if text, err := p.Text(t.Context(), page("BT /F1 12 Tf (Buy tea.) Tj ET", "")); err != nil || strings.TrimSpace(text) != "Buy tea." {
+	if text, err := p.Text(t.Context(), documenttest.Page("BT /F1 12 Tf (Buy tea.) Tj ET", "")); err != nil || strings.TrimSpace(text) != "Buy tea." {
 		t.Errorf("%q, %v", text, err)
 	}
 	title, body, err := p.Page(t.Context(), []byte("<title>\xde\xc1\xca</title><p>tea<p>milk"), "text/html;\ncharset=koi8-r")
@@ -163,7 +127,7 @@ func white(t *testing.T, width, height int) []byte {
 func TestLargeDocumentGetsMemory(t *testing.T) {
 	p, clean := isolated(t, "read")
 	const lines = 100_000
-	prose := page(deflated("BT /F1 12 Tf "+strings.Repeat("(Buy tea and milk.) Tj ", lines/2)+"ET"), "/Filter /FlateDecode")
+	prose := documenttest.Page(documenttest.Deflated("BT /F1 12 Tf "+strings.Repeat("(Buy tea and milk.) Tj ", lines/2)+"ET"), "/Filter /FlateDecode")
 	html := []byte("<!DOCTYPE html>" + strings.Repeat("<p>hello", lines))
 	for name, doc := range map[string][]byte{"PDF": prose, "HTML": html} {
 		if text, err := p.Text(t.Context(), doc); err != nil || len(text) < lines*6 {
@@ -179,20 +143,20 @@ func TestHarmfulFilesAreErrors(t *testing.T) {
 		t.Skip("-short: it takes seconds")
 	}
 	p, clean := isolated(t, "read")
-	whole := page("BT (x) Tj ET", "")
+	whole := documenttest.Page("BT (x) Tj ET", "")
 	bomb := "BT " + strings.Repeat("("+strings.Repeat("a", 1<<10)+") Tj ", 1<<16) + "ET" // 64 MB
 	for name, doc := range map[string][]byte{
 		"nothing":             {},
 		"no PDF":              []byte("%PDF-hello"),
 		"no archive":          []byte("PKhello"),
 		"half":                whole[:len(whole)/2],
-		"no pages":            pdf("<< /Type /Catalog >>"),
-		"pages of themselves": pdf("<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [2 0 R] /Count 9 >>"),
-		"many pages":          pdf("<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [] /Count 999999999999 >>"),
-		"a bomb":              page(deflated(bomb), "/Filter /FlateDecode"),
+		"no pages":            documenttest.PDF("<< /Type /Catalog >>"),
+		"pages of themselves": documenttest.PDF("<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [2 0 R] /Count 9 >>"),
+		"many pages":          documenttest.PDF("<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [] /Count 999999999999 >>"),
+		"a bomb":              documenttest.Page(documenttest.Deflated(bomb), "/Filter /FlateDecode"),
 		"a packed letter":     archive(t, "word/document.xml", "<w:t>"+strings.Repeat(" ", 80<<20)+"</w:t>"),
 		"a deep page":         []byte("<!DOCTYPE html>" + strings.Repeat("<div><b>", 200_000)),
-		"a wide table":        page(deflated("x"), "/Filter /FlateDecode /DecodeParms << /Predictor 12 /Columns 99999999999 >>"),
+		"a wide table":        documenttest.Page(documenttest.Deflated("x"), "/Filter /FlateDecode /DecodeParms << /Predictor 12 /Columns 99999999999 >>"),
 	} {
 		start := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // so that the test is short
