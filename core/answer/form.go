@@ -151,8 +151,8 @@ func (f Field) check(v lang.Voice, line string) (stored, problem string) {
 	case NumberField, IntegerField:
 		return f.checkNumber(v, value)
 	case DateField:
-		for _, layout := range []string{time.DateOnly, "2.1.2006"} {
-			if t, err := time.Parse(layout, value); err == nil {
+		for _, layout := range []string{"2006-1-2", "2006/1/2", "2006年1月2日", "2.1.2006", "2/1/2006"} {
+			if t, err := time.Parse(layout, latin.Replace(value)); err == nil && (layout != "2/1/2006" || v.Tag() != "en") { // the month can be first there
 				return t.Format(time.DateOnly), ""
 			}
 		}
@@ -168,8 +168,31 @@ func (f Field) check(v lang.Voice, line string) (stored, problem string) {
 	return value, ""
 }
 
+// latin replaces the digits of Arabic, Persian, and Chinese or Japanese keyboards, and marks between thousands.
+var latin = strings.NewReplacer("٠", "0", "١", "1", "٢", "2", "٣", "3", "٤", "4", "٥", "5", "٦", "6", "٧", "7", "٨", "8", "٩", "9", "۰", "0", "۱", "1",
+	"۲", "2", "۳", "3", "۴", "4", "۵", "5", "۶", "6", "۷", "7", "۸", "8", "۹", "9", "０", "0", "１", "1", "２", "2", "３", "3", "４", "4", "５", "5", "６", "6",
+	"７", "7", "８", "8", "９", "9", "\u00a0", " ", "\u202f", " ", "’", "'", "٬", "'", "٫", ".")
+
+// thousands matches a number with marks between the thousands, with or without decimals.
+var thousands = regexp.MustCompile(`^([+-]?\d{1,3})((?:[., ']\d{3})+)([.,]\d+)?$`)
+
+// plain returns a number without the marks between its thousands, if that is what they are: one point, or one comma where it separates decimals, is not
+// unless the number is whole.
+func (f Field) plain(v lang.Voice, value string) string {
+	value = latin.Replace(value)
+	m := thousands.FindStringSubmatch(value)
+	if m == nil || strings.Count(m[2], m[2][:1])*4 != len(m[2]) || strings.HasPrefix(m[3], m[2][:1]) {
+		return value
+	}
+	unsure := m[2][0] == '.' || m[2][0] == ',' && !strings.Contains("en ja zh", v.Tag())
+	if unsure && len(m[2]+m[3]) == 4 && f.Kind == NumberField {
+		return value
+	}
+	return m[1] + strings.ReplaceAll(m[2], m[2][:1], "") + m[3]
+}
+
 func (f Field) checkNumber(v lang.Voice, value string) (stored, problem string) {
-	n, err := strconv.ParseFloat(strings.Replace(value, ",", ".", 1), 64)
+	n, err := strconv.ParseFloat(strings.Replace(f.plain(v, value), ",", ".", 1), 64)
 	least, most := f.bounds(-1e15, 1e15)
 	switch {
 	case err != nil || n != n || f.Kind == IntegerField && n != float64(int64(n)):

@@ -42,3 +42,43 @@ func TestFill(t *testing.T) {
 		}
 	}
 }
+
+// Users write numbers and dates as in their language, and with its digits. A number whose meaning is not clear is asked for again.
+func TestValuesOfLanguages(t *testing.T) {
+	for _, c := range []struct {
+		tag      string
+		kind     answer.FieldKind
+		in, want string
+	}{
+		{"de", answer.NumberField, "1.000,50", "1000.5"},
+		{"de", answer.NumberField, "1,5", "1.5"},
+		{"de", answer.NumberField, "1,500", "1.5"},
+		{"de", answer.NumberField, "1.125", "1.125"}, // the page sends all numbers with a point
+		{"de", answer.NumberField, "-1.000.000", "-1000000"},
+		{"en", answer.NumberField, "1,500", "1500"},
+		{"en", answer.NumberField, "1,000.50", "1000.5"},
+		{"fr", answer.NumberField, "1\u202f000,5", "1000.5"},
+		{"en", answer.NumberField, "1,000,50", ""},
+		{"de", answer.NumberField, "1.000,500", ""},
+		{"en", answer.NumberField, "1,2,3", ""},
+		{"de", answer.NumberField, "1.12.2026", ""},
+		{"de", answer.IntegerField, "1.500", "1500"},
+		{"en", answer.IntegerField, "1,500", "1500"},
+		{"en", answer.IntegerField, "1'500", "1500"},
+		{"de", answer.IntegerField, "3,5", ""},
+		{"ar", answer.IntegerField, "٣", "3"},
+		{"ar", answer.NumberField, "١٬٥٠٠٫٥", "1500.5"},
+		{"zh", answer.IntegerField, "１２", "12"},
+		{"ar", answer.DateField, "٢٤/١٢/٢٠٢٦", "2026-12-24"},
+		{"fr", answer.DateField, "24/12/2026", "2026-12-24"},
+		{"en", answer.DateField, "3/4/2026", ""}, // March or April
+		{"ja", answer.DateField, "2026年1月2日", "2026-01-02"},
+		{"de", answer.DateField, "31.2.2026", ""},
+	} {
+		f := answer.Field{Name: "f", Title: "Field", Kind: c.kind}
+		filled, problem := answer.Fill(lang.In(c.tag), []answer.Field{f}, c.in)
+		if got := filled[0].Value; got != c.want || (problem == "") != (c.want != "") {
+			t.Errorf("%s in %s: %q, %q; want %q", c.in, c.tag, got, problem, c.want)
+		}
+	}
+}
