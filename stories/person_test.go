@@ -689,3 +689,158 @@ func TestPersonWritesToAClosedPage(t *testing.T) {
 		c.wantTalk(id, []string{"Question 0", "Reply 0", "Reply 1", "Question 1"})
 	})
 }
+
+// A person who talks to a user also checks an answer to someone else: a reply to its card is the decision, before and after it has closed. None of it
+// reaches the user of the talk, and words that are no reply go only there.
+func TestPersonRepliesToCardMeanwhile(t *testing.T) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		bob, w := withHeld(c)
+		id := c.newConversation()
+		c.readAll(c.send(id, "1", "/person about tea"))
+		c.waitShown(c.ada, "about tea")
+		w.Press(connectortest.Ada, c.ada, 0)
+		c.waitShown(c.ada, "You're talking to")
+		c.askHeld(bob, "How much is tea?", "Tea costs 3 euros.")
+		all := c.Messages(c.ada)
+		card := all[len(all)-1]
+		c.Say(connectortest.Ada, c.ada, "Send") // to the visitor
+		c.Pass(5 * time.Second)
+		c.Reply(connectortest.Ada, c.ada, card, "It costs 4 euros.")
+		c.waitShown(bob, "It costs 4 euros.")
+		c.Reply(connectortest.Ada, c.ada, card, "No, 5 euros.")
+		c.waitShown(c.ada, "This question has closed.")
+		lines, err := c.browser.Reload(c.Context(), id)
+		c.Must(err)
+		if got := fmt.Sprint(lines); strings.Contains(got, "euros") || strings.Count(got, "Ada**: Send") != 1 {
+			c.Errorf("the user of the talk reads %s", got)
+		}
+		c.wantNotShown(bob, "5 euros")
+	})
+}
+
+// A person of the staff who waits for another person takes over a conversation: their own request ends, and their words go to the user.
+func TestPersonWhoWaitsTakesOver(t *testing.T) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		w, bob := c.Platform.(buttonPlatform), c.Direct(connectortest.Bob)
+		c.shutdown()
+		c.cfg.People.Owners = []config.Account{config.Account(c.Account(connectortest.Ada))}
+		c.cfg.People.Staff = []config.Member{config.Member(c.Account(connectortest.Bob))}
+		c.start()
+		c.Pass(10 * time.Second)
+		c.Say(connectortest.Ada, c.ada, "Hello")
+		c.Pass(10 * time.Second)
+		c.Say(connectortest.Bob, bob, "/person")
+		c.Pass(10 * time.Second)
+		id := c.newConversation()
+		c.readAll(c.send(id, "1", "/person about tea"))
+		c.Pass(10 * time.Second)
+		w.Press(connectortest.Bob, bob, 0)
+		c.Pass(10 * time.Second)
+		c.Say(connectortest.Bob, bob, "What is it?")
+		c.Pass(10 * time.Second)
+		lines, err := c.browser.Reload(c.Context(), id)
+		c.Must(err)
+		if got := lines[len(lines)-1].Text; !strings.Contains(got, "What is it?") {
+			c.Errorf("the user reads %q", got)
+		}
+		if got := w.Buttons(c.ada); len(got) > 0 {
+			c.Errorf("the owner's cards have the buttons %q", got)
+		}
+	})
+}
+
+// A user and a person of one platform talk: a message that becomes a note goes, a misspelled command ends nothing, and a user who forgets the
+// conversation ends the talk.
+func TestPersonCorrectsAndUserForgets(t *testing.T) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		w, bob := c.Platform.(buttonPlatform), c.Direct(connectortest.Bob)
+		c.shutdown()
+		c.cfg.People.Owners = []config.Account{config.Account(c.Account(connectortest.Ada))}
+		c.start()
+		c.Pass(10 * time.Second)
+		c.Say(connectortest.Ada, c.ada, "Hello")
+		c.Pass(10 * time.Second)
+		c.Say(connectortest.Bob, bob, "/person")
+		c.Pass(10 * time.Second)
+		w.Press(connectortest.Ada, c.ada, 0)
+		c.waitShown(bob, "is here now")
+		c.Say(connectortest.Ada, c.ada, "A rude customer")
+		c.waitShown(bob, "A rude customer")
+		edit := func(from, to string) {
+			for _, m := range c.Messages(c.ada) {
+				if m.Text == from {
+					c.Edit(c.ada, m, to)
+				}
+			}
+			c.Pass(10 * time.Second)
+		}
+		edit("A rude customer", "// A rude customer")
+		edit("// A rude customer", "// A very rude customer")
+		c.wantNotShown(bob, "rude")
+		c.Say(connectortest.Ada, c.ada, "/person sugest")
+		c.Pass(10 * time.Second)
+		c.Say(connectortest.Ada, c.ada, "Are you there?")
+		c.waitShown(bob, "Are you there?")
+		c.Say(connectortest.Bob, bob, "/new")
+		c.Pass(10 * time.Second)
+		w.Press(connectortest.Bob, bob, 0)
+		c.waitShown(c.ada, "The conversation with Bob was deleted.")
+		c.checks = append(c.checks, func(e *sim.Evidence) []string {
+			e.Seen, e.Accepted = nil, nil // they were deleted
+			return nil
+		})
+	})
+}
+
+// A person who blocks the bot on Telegram is replaced. A user who is blocked ends the talk.
+func TestPersonCanNotBeReached(t *testing.T) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		w, bob := c.Platform.(buttonPlatform), c.Direct(connectortest.Bob)
+		c.shutdown()
+		c.cfg.People.Owners = []config.Account{config.Account(c.Account(connectortest.Ada))}
+		c.start()
+		c.Pass(10 * time.Second)
+		c.Say(connectortest.Ada, c.ada, "Hello")
+		c.Pass(10 * time.Second)
+		c.Say(connectortest.Bob, bob, "/person")
+		c.Pass(10 * time.Second)
+		w.Press(connectortest.Ada, c.ada, 0)
+		c.waitShown(bob, "is here now")
+		c.Say(connectortest.Ada, c.ada, "What is it?")
+		c.waitShown(bob, "What is it?")
+		if w, ok := c.Platform.(*telegramworld.Platform); ok {
+			w.Fake.Block(w.User(connectortest.Ada))
+			c.waitShown(bob, "Ada has left.")
+			return
+		}
+		c.Say(connectortest.Ada, c.ada, "/block "+c.Account(connectortest.Bob))
+		c.waitShown(c.ada, "talks to the assistant again")
+	})
+}
+
+// The visitor of the page corrects the last message while a person answers: the person reads it, and the page is not told to send it again.
+func TestPersonReadsCorrectionOfThePage(t *testing.T) {
+	withDesk(t, func(c *chatHarness, _ func()) {
+		id := c.newConversation()
+		c.readAll(c.send(id, "1", "/person about tea"))
+		c.waitShown(c.ada, "about tea")
+		c.Platform.(buttonPlatform).Press(connectortest.Ada, c.ada, 0)
+		c.waitShown(c.ada, "You're talking to")
+		c.readAll(c.send(id, "2", "Is it organc?"))
+		c.waitShown(c.ada, "organc")
+		lines, err := c.browser.Reload(c.Context(), id)
+		c.Must(err)
+		said := lines[slices.IndexFunc(lines, func(l sim.Line) bool { return strings.Contains(l.Text, "organc") })]
+		address := c.browser.Base + "/api/conversations/" + id + "/messages/" + url.PathEscape(said.ID) + "/again/stream"
+		req, err := http.NewRequestWithContext(c.Context(), http.MethodPost, address, strings.NewReader(`{"text":"Is it organic?"}`))
+		c.Must(err)
+		req.Header.Set("Content-Type", "application/json")
+		resp, err := c.browser.HTTP.Do(req)
+		c.Must(err)
+		c.Must(resp.Body.Close())
+		if resp.StatusCode != http.StatusOK {
+			c.Errorf("the correction is answered with %s", resp.Status)
+		}
+		c.waitShown(c.ada, "organic?")
+	})
+}

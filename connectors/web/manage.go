@@ -130,7 +130,7 @@ func (a manageAPI) again(rw http.ResponseWriter, r *http.Request) {
 	if no == nil {
 		acc, no = a.answerAgain(r, room, payer, m, body.Text)
 	}
-	if no == nil && acc.Run == "" {
+	if no == nil && acc.Run == "" && !acc.Relayed {
 		no = refused(http.StatusConflict, "refused.only_last")
 	}
 	if no != nil {

@@ -222,8 +222,12 @@ func (hs *Handovers) Chosen(ctx context.Context, q chat.Question) (string, error
 // take gives the conversation of the request id to a person, who writes in the direct chat desk, or on the operator's page if that is empty. It
 // returns the reason for a refusal. It fails with the error of the store.
 func (hs *Handovers) take(ctx context.Context, room chat.RoomID, id string, by chat.Person, desk chat.RoomID) (refused string, err error) {
+	var own Handover // the request of the person, which ends: their words here would go to its other side
 	h, err := hs.change(ctx, room, func(was Handover, all map[chat.EntityID]Handover) (Handover, error) {
-		refused = ""
+		refused, own = "", all[chat.EntityID(desk)]
+		if own.Person != "" {
+			refused = lang.Say(ctx, "person.busy", "user", text.Unmarked(own.As))
+		}
 		for other, h := range all {
 			if desk != "" && h.Desk == desk && h.Person != "" && other != chat.EntityID(room) {
 				refused = lang.Say(ctx, "person.busy", "user", text.Unmarked(h.Name))
@@ -238,11 +242,15 @@ func (hs *Handovers) take(ctx context.Context, room chat.RoomID, id string, by c
 		if refused != "" || was.Person != "" {
 			return was, errUnchanged
 		}
+		delete(all, chat.EntityID(desk))
 		was.Person, was.As, was.Desk, was.Since, was.Waits, was.Late = by.ID, text.Label(by.Name), desk, time.Now().UTC(), time.Now().UTC(), false
 		return was, nil
 	})
 	if err != nil || refused != "" {
 		return refused, err
+	}
+	if own.ID != "" {
+		hs.closeCards(ctx, own, lang.Say(ctx, "person.returned"))
 	}
 	return "", hs.took(ctx, room, h)
 }

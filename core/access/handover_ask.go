@@ -47,8 +47,10 @@ func (hs *Handovers) Command(ctx context.Context, m chat.Memory, argument string
 		return lang.Say(ctx, "turn.off"), err
 	}
 	switch {
-	case asked != "" && (strings.EqualFold(argument, "back") || asked != m.Room):
+	case asked != "" && (strings.EqualFold(argument, "back") || asked != m.Room && argument == ""):
 		return hs.back(ctx, m.Room, asked, h)
+	case asked != "" && asked != m.Room: // a word that was misspelled must not end the talk
+		return lang.Say(ctx, "person.desk", "user", text.Unmarked(h.Name)), nil
 	case strings.EqualFold(argument, "back"):
 		return lang.Say(ctx, "person.nothing"), nil
 	}

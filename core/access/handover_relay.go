@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -61,9 +62,12 @@ func (hs *Handovers) reply(ctx context.Context, room chat.RoomID, h Handover, er
 	return err
 }
 
-// note stores a note that only the staff reads, on the operator's page. It fails with the error of the store.
+// note stores a note that only the staff reads, on the operator's page; without words it deletes it. It fails with the error of the store.
 func note(ctx context.Context, hs *Handovers, room chat.RoomID, h Handover, key, said string) error {
-	err := hs.Store.SaveNote(ctx, chat.RoomNote{Room: room, Kind: chat.StaffNote, Key: key, About: h.Person, Text: h.As + ": " + strings.TrimSpace(said), At: time.Now()})
+	if said = strings.TrimSpace(said); said != "" {
+		said = h.As + ": " + said
+	}
+	err := hs.Store.SaveNote(ctx, chat.RoomNote{Room: room, Kind: chat.StaffNote, Key: key, About: h.Person, Text: said, At: time.Now()})
 	return chat.Unless(err, chat.ErrNotFound)
 }
 
@@ -108,37 +112,36 @@ func under(name string, m chat.Memory) string {
 	return strings.TrimSpace(line)
 }
 
-// Edited passes an edit to the other side: it changes the message there, or follows as a new one if others have come since. It fails with the
-// error of the store.
-func (hs *Handovers) Edited(ctx context.Context, m chat.Memory) error {
-	return hs.revise(ctx, m.Room, m.ID, func(name string) string { return under(name, m) })
-}
-
-// Deleted passes a deletion to the other side: the text there is replaced by a line. It fails with the error of the store.
-func (hs *Handovers) Deleted(ctx context.Context, room chat.RoomID, id chat.MemoryID) error {
-	return hs.revise(ctx, room, id, func(name string) string {
-		return "**" + text.Unmarked(name) + "**: " + lang.Say(ctx, "person.deleted")
-	})
-}
-
-func (hs *Handovers) revise(ctx context.Context, room chat.RoomID, id chat.MemoryID, now func(name string) string) error {
-	asked, h, err := hs.find(ctx, room)
-	if err != nil || h.Person == "" || h.Desk == "" {
-		return err
+// Edited passes an edit to the other side, or a deletion, if m is empty: the message there changes, or a new one follows if others have come since. A
+// message that becomes a note is deleted there. It reports whether a user and a person talk in the room. It fails with the error of the store.
+func (hs *Handovers) Edited(ctx context.Context, m chat.Memory) (talks bool, err error) {
+	asked, h, err := hs.find(ctx, m.Room)
+	if talks = h.Person != ""; err != nil || !talks || h.Desk == "" {
+		return talks, err
 	}
-	to, name := h.Desk, h.Name
-	if room != asked {
+	to, name, deleted := h.Desk, h.Name, m.Empty()
+	if m.Room != asked {
 		to, name = asked, h.As
+		noted, isNote := strings.CutPrefix(m.Text, noteMark)
+		if deleted = deleted || isNote; deleted {
+			err = note(ctx, hs, asked, h, string(m.ID), noted)
+		}
 	}
-	line := now(name)
-	below, err := hs.Amend(ctx, to, h.key(string(id)), func(was string) (string, bool) { return line, was != line })
+	line := under(name, m)
+	if deleted {
+		line = "**" + text.Unmarked(name) + "**: " + lang.Say(ctx, "person.deleted")
+	}
+	if err != nil {
+		return talks, err
+	}
+	below, err := hs.Amend(ctx, to, h.key(string(m.ID)), func(was string) (string, bool) { return line, was != line })
 	if err == nil && below {
-		err = hs.Tell(ctx, chat.Notice{To: chat.Address{Room: to}, Key: h.key(string(id) + "/" + line), Text: "✏️ " + line})
+		err = hs.Tell(ctx, chat.Notice{To: chat.Address{Room: to}, Key: h.key(string(m.ID) + "/" + line), Text: "✏️ " + line})
 	}
 	if isGone(err) {
-		return nil
+		err = nil
 	}
-	return err
+	return talks, err
 }
 
 // stillThere reports whether the person of h may still answer. Otherwise the conversation waits for another one. It fails with the error of the store.
@@ -154,8 +157,9 @@ func (hs *Handovers) stillThere(ctx context.Context, room chat.RoomID, h Handove
 	if err != nil {
 		return false, err
 	}
-	if may && !blocked {
-		return true, nil
+	desk, err := hs.Store.Room(ctx, cmp.Or(h.Desk, room)) // Gone once the person has blocked the bot
+	if may && !blocked && !desk.Gone {
+		return true, err
 	}
 	return false, hs.release(ctx, room, h)
 }
@@ -207,6 +211,12 @@ func (hs *Handovers) check(ctx context.Context, room chat.RoomID, h Handover) er
 	if r, err := hs.Store.Room(ctx, room); errors.Is(err, chat.ErrNotFound) || err == nil && r.Gone {
 		return hs.vanished(ctx, room, h)
 	} else if err != nil {
+		return err
+	}
+	if blocked, err := hs.Blocked(ctx, h.Asker, nil); err != nil {
+		return err
+	} else if blocked {
+		_, err = hs.back(ctx, "", room, h)
 		return err
 	}
 	waits := h.Waits

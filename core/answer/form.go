@@ -176,8 +176,8 @@ var latin = strings.NewReplacer("٠", "0", "١", "1", "٢", "2", "٣", "3", "٤"
 // thousands matches a number with marks between the thousands, with or without decimals.
 var thousands = regexp.MustCompile(`^([+-]?\d{1,3})((?:[., ']\d{3})+)([.,]\d+)?$`)
 
-// plain returns a number without the marks between its thousands, if that is what they are: one point, or one comma where it separates decimals, is not
-// unless the number is whole.
+// plain returns a number without the marks between its thousands. A single mark is taken for one only in a whole number, and the comma in a language
+// with a decimal point.
 func (f Field) plain(v lang.Voice, value string) string {
 	value = latin.Replace(value)
 	m := thousands.FindStringSubmatch(value)

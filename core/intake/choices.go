@@ -32,6 +32,7 @@ type ChoiceStore interface {
 	Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error)
 	Room(ctx context.Context, id chat.RoomID) (chat.Room, error)
 	Run(ctx context.Context, id chat.RunID) (chat.Run, error)
+	RunShowing(ctx context.Context, room chat.RoomID, topics bool, message string, turns int) (chat.Run, error)
 }
 
 // Choices accepts the choices of users, and stores each once, with the run that passes it to the handler of the
@@ -223,14 +224,18 @@ func (cs *Choices) openFor(ctx context.Context, m chat.Message) (asked []chat.Qu
 
 // typed reports whether m answers the newest question to its author here, by an option's text or number, or in words of its own if
 // the question permits that, and accepts it if so. Later in the conversation the same words can mean something else, so only the buttons answer the question
-// then. It fails with the error of the store.
-func (cs *Choices) typed(ctx context.Context, m chat.Message, asked []chat.Question) (acc chat.Accepted, ok bool, err error) {
+// then. While a user and a person talk there (talks), only a reply to the question answers it: other words are for the other side. It fails with the error of
+// the store.
+func (cs *Choices) typed(ctx context.Context, m chat.Message, asked []chat.Question, talks bool) (acc chat.Accepted, ok bool, err error) {
 	if len(asked) == 0 {
-		return chat.Accepted{}, false, nil
+		return cs.tooLate(ctx, m, talks)
 	}
 	q, asker, reply, err := cs.addressed(ctx, m, asked)
 	if err != nil {
 		return chat.Accepted{}, false, chat.Unless(err, chat.ErrNotFound)
+	}
+	if talks && !reply {
+		return cs.tooLate(ctx, m, talks)
 	}
 	i, ok := answer.Choices{Options: q.Options}.Named(m.Text)
 	words, edits := "", false
@@ -264,6 +269,24 @@ func (cs *Choices) typed(ctx context.Context, m chat.Message, asked []chat.Quest
 		return chat.Accepted{Memory: m.ID}, true, cs.Pairing.Tell(ctx, chat.Notice{To: chat.Address{Room: m.Room}, Text: "⚠️ " + acc.Refused, Key: "edit/" + string(m.ID)})
 	}
 	return acc, err == nil && acc.Refused == "", err
+}
+
+// tooLate reports whether m, in a talk with a person, replies to a request that has closed, and tells its author. It would otherwise go to the other
+// side. It fails with the error of the store.
+func (cs *Choices) tooLate(ctx context.Context, m chat.Message, talks bool) (acc chat.Accepted, ok bool, err error) {
+	in, message := path.Split(string(m.InReplyTo)) // a platform can name a message with its chat or without
+	for _, name := range []string{message, path.Base(in) + "/" + message} {
+		if !talks || message == "" || err != nil {
+			break
+		}
+		run, failed := cs.Store.RunShowing(ctx, m.Room, false, name, searchDepth)
+		q, none := cs.Store.QuestionOf(ctx, run.ID)
+		if err = chat.Unless(cmp.Or(failed, none), chat.ErrNotFound); failed == nil && none == nil && q.Approval {
+			n := chat.Notice{To: chat.Address{Room: m.Room}, Text: "⚠️ " + lang.Say(ctx, "choice.closed"), Key: "late/" + string(m.ID)}
+			return chat.Accepted{Memory: m.ID}, true, cs.Pairing.Tell(ctx, n)
+		}
+	}
+	return chat.Accepted{}, false, err
 }
 
 // addressed returns the question that m replies to, or else the newest one, with the run that asked. It fails with the error of the store.

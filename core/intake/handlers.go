@@ -49,7 +49,11 @@ func (f forgetter) Chosen(ctx context.Context, q chat.Question) (string, error) 
 	if err := f.stops.Stop(ctx, q.Room, chat.EveryTurn); err != nil {
 		f.changes.Log.Warn("can't stop the answers in a room that was cleared; they will end on their own", "room", q.Room, "err", err)
 	}
-	if _, err := f.changes.clear(ctx, chat.Cleared{Room: q.Room}); err != nil {
+	err := f.changes.Admission.Handovers.Cleared(ctx, q.Room)
+	if err == nil {
+		_, err = f.changes.clear(ctx, chat.Cleared{Room: q.Room})
+	}
+	if err != nil {
 		return "", err
 	}
 	return lang.Say(ctx, "forget.done"), nil

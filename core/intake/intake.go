@@ -57,12 +57,15 @@ func (t *Intake) Process(ctx context.Context, in chat.Inbound) (chat.Accepted, e
 	case chat.Command:
 		return chat.Accepted{}, t.Commands.command(ctx, in)
 	case chat.Edited:
-		if err := t.Admission.Handovers.Edited(ctx, in.Memory); err != nil {
+		talks, err := t.Admission.Handovers.Edited(ctx, in.Memory)
+		if err != nil {
 			return chat.Accepted{}, err
 		}
-		return t.edited(ctx, in)
+		acc, err := t.edited(ctx, in)
+		acc.Relayed = talks
+		return acc, err
 	case chat.Deleted:
-		err := t.Admission.Handovers.Deleted(ctx, in.Room, in.ID)
+		_, err := t.Admission.Handovers.Edited(ctx, chat.Memory{ID: in.ID, Room: in.Room})
 		return chat.Accepted{Memory: in.ID}, cmp.Or(err, t.Changes.deleted(ctx, in))
 	case chat.Reaction:
 		return t.Changes.react(ctx, in)
@@ -145,16 +148,15 @@ func (t *Intake) accept(ctx context.Context, m chat.Message) (chat.Accepted, err
 		t.Roster.saveAuthor(ctx, m) // its reply is in their language
 		return t.Commands.accept(ctx, m, name)
 	}
+	if acc, ok, err := t.Choices.typed(ctx, m, asked, talks); ok || err != nil {
+		return acc, err
+	}
 	silent, err := t.Admission.Handovers.Relay(ctx, m)
 	if err != nil {
 		return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
 	if silent {
 		a.answered, a.relayed = false, true
-		return t.Messages.add(ctx, m, a, false)
-	}
-	if acc, ok, err := t.Choices.typed(ctx, m, asked); ok || err != nil {
-		return acc, err
 	}
 	return t.Messages.add(ctx, m, a, false)
 }
