@@ -10,6 +10,7 @@ import (
 
 	"parley/config"
 	"parley/connectors"
+	"parley/core/attachment"
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/internal/signature"
@@ -334,6 +335,10 @@ func (g *Gateway) reader(e *edition) *media.Reader {
 func (g *Gateway) fetch(ctx context.Context, connector string, f chat.Attachment, limit int64) (llm.File, error) {
 	if f.Link {
 		return g.pages.Fetch(ctx, f, limit)
+	}
+	// Files of forms and of other platforms are copied to the store.
+	if file, err := attachment.Stored(ctx, g.backends.store, f, limit); !errors.Is(err, chat.ErrNotFound) {
+		return file, err
 	}
 	for _, c := range g.connectors {
 		if from, ok := c.(connectors.Fetcher); ok && c.Name() == connector {

@@ -116,7 +116,18 @@ func newInbox(b *base) *inbox {
 		Store: store, Agent: agent.Entity(), OnEdit: b.Turns.OnEdit, Admission: admission, Claims: b.claims, Parked: b.parkedRuns,
 		Live: b.live, Lanes: b.lanes, Emit: b.hub.Emit, Log: log,
 	}
-	choices := &intake.Choices{Store: store, Questions: questions, Pairing: pairing, Admission: admission, Messages: messages, Live: b.live, Schema: b.Schema, Log: log}
+	copyFiles := func(ctx context.Context, from, to chat.Memory, limit int64) ([]chat.Attachment, error) {
+		ctx, cancel := context.WithTimeout(ctx, copyTimeout)
+		defer cancel()
+		room, err := store.Room(ctx, from.Room)
+		if err != nil {
+			return nil, err
+		}
+		return attachment.Copy(ctx, store, b.Fetch, limit, room.Address.Connector, from, to)
+	}
+	choices := &intake.Choices{
+		Store: store, Questions: questions, Pairing: pairing, Admission: admission, Messages: messages, Live: b.live, Schema: b.Schema, Copy: copyFiles, Log: log,
+	}
 	handovers := &access.Handovers{
 		Pairing: pairing, Store: store, Agent: agent.Entity(), Stop: stops.Stop, Amend: changes.Amend, Close: questions.RetireNotice, Withdraw: questions.WithdrawNotice, Log: log,
 		Page: b.OperatorsPage, Zone: b.Zone,
@@ -124,13 +135,7 @@ func newInbox(b *base) *inbox {
 			return attachment.Save(ctx, store, of, llm.Showable(files))
 		},
 		Copy: func(ctx context.Context, from, to chat.Memory) []chat.Attachment {
-			ctx, cancel := context.WithTimeout(ctx, copyTimeout)
-			defer cancel()
-			room, err := store.Room(ctx, from.Room)
-			var files []chat.Attachment
-			if err == nil {
-				files, err = attachment.Copy(ctx, store, b.Fetch, room.Address.Connector, from, to)
-			}
+			files, err := copyFiles(ctx, from, to, llm.MaxFile)
 			if err != nil {
 				log.Warn("a file can't be passed on to a person, or from one", "err", err)
 			}

@@ -111,6 +111,7 @@ func (s *questions) choose(ctx context.Context, tx Conn, id string, option int, 
 	if option == len(q.Options) && q.Other != "" {
 		q.Options = append(q.Options, in.Text)
 	}
+	q.Files = append(q.Files, in.Files...)
 	q.Choice, q.By, q.Name, q.BilledTo = option, in.Author, in.Name, payer
 	acc, err := s.carryOn(ctx, tx, q)
 	if err != nil {

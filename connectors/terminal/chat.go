@@ -277,7 +277,7 @@ func (c *Chat) look() *look {
 		width, height = 80, 24
 	}
 	c.shown.height = height
-	return &look{width: width, color: c.Color}
+	return &look{width: width, color: c.Color, noFiles: c.Client.say("terminal.no_files")}
 }
 
 // print writes lines that never change, above the prompt if there is one.

@@ -19,6 +19,7 @@ const (
 type look struct {
 	width     int
 	color     bool                 // the terminal supports control sequences, and the user wants them
+	noFiles   string               // below a field that takes files
 	renderers []*markdown.Renderer // one per stretch of text; they cache their work
 }
 
@@ -43,8 +44,8 @@ func (l *look) lines(r *reply) (all []string) {
 		all = apart(all, more)
 	}
 	all = apart(all, l.files(r.files))
-	if offer := r.offer(); offer != nil {
-		all = apart(all, l.rows(offer.Numbered()))
+	if offer := r.offered(l.noFiles); offer != "" {
+		all = apart(all, l.rows(offer))
 	}
 	switch {
 	case r.end != nil:

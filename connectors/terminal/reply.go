@@ -107,6 +107,18 @@ func (r *reply) offer() *answer.Choices {
 	return r.end.Choices
 }
 
+// offered returns the current options, and noFiles if users are asked for a file, which can't be sent here; "" without options.
+func (r *reply) offered(noFiles string) string {
+	o := r.offer()
+	if o == nil {
+		return ""
+	}
+	if len(o.Fields) > 0 && o.Fields[0].Kind == answer.FileField {
+		return noFiles + "\n" + o.Numbered()
+	}
+	return o.Numbered()
+}
+
 // silent reports whether r has nothing to show because its message was a choice that another answer waited for.
 func (r *reply) silent() bool {
 	return r.said != "" && r.end != nil && r.end.Kind == chosen

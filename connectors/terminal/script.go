@@ -96,9 +96,7 @@ func (s Script) write(ctx context.Context, r *reply) error {
 	for n, f := range s.Client.files(ctx, r.end) {
 		said = append(said, f.label(n)+": "+f.URL)
 	}
-	if offer := r.offer(); offer != nil {
-		said = append(said, offer.Numbered())
-	}
+	said = append(said, r.offered(s.Client.say("terminal.no_files")))
 	said = slices.DeleteFunc(said, func(s string) bool { return s == "" })
 	if _, err := fmt.Fprintln(s.Out, harmless(strings.Join(said, "\n\n"))); err != nil {
 		return fmt.Errorf("write the answer: %w", err)

@@ -85,15 +85,7 @@ var _ connectors.Fetcher = (*Web)(nil)
 
 // Fetch implements [connectors.Fetcher]. The content is in the store, so any replica has the file.
 func (w *Web) Fetch(ctx context.Context, f chat.Attachment, limit int64) (llm.File, error) {
-	u, err := w.opts.Store.Upload(ctx, f.Ref)
-	switch {
-	case err != nil:
-		return llm.File{}, fmt.Errorf("find an uploaded file: %w", err)
-	case u.Size > limit:
-		return llm.File{}, chat.ErrTooLarge
-	}
-	data, err := attachment.Content(ctx, w.opts.Store, u)
-	return llm.File{Name: f.Name, Type: f.Type, Data: data}, err
+	return attachment.Stored(ctx, w.opts.Store, f, limit)
 }
 
 // maxDrawn is the size of the images that have thumbnails, in bytes, and maxThumbnail that of a thumbnail.

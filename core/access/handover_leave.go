@@ -26,14 +26,14 @@ func (a Policy) within(at time.Time) bool {
 // offerForm offers who a form that leaves a message for the staff, once for each key. It fails with the error of the store.
 func offerForm(ctx context.Context, hs *Handovers, who chat.EntityID, room chat.RoomID, key string) error {
 	most := float64(mostLeft)
-	return askForm(ctx, hs, who, room, key, lang.Say(ctx, "person.leave"), "", []answer.Field{
+	return askForm(ctx, hs, who, room, key, lang.Say(ctx, "person.leave"), "", chat.Form{Fields: []answer.Field{
 		{Name: "address", Title: lang.Say(ctx, "person.address"), Kind: answer.TextField}, {Name: "text", Title: lang.Say(ctx, "person.message"), Kind: answer.TextField, Max: &most},
-	})
+	}})
 }
 
 // askForm asks for the next field of a form, or for all where the platform has forms.
-func askForm(ctx context.Context, hs *Handovers, who chat.EntityID, room chat.RoomID, key, lead, problem string, fields []answer.Field) error {
-	q, asks := chat.FormQuestion(lang.Of(ctx), fields, problem)
+func askForm(ctx context.Context, hs *Handovers, who chat.EntityID, room chat.RoomID, key, lead, problem string, form chat.Form) error {
+	q, asks := chat.FormQuestion(lang.Of(ctx), form, problem)
 	q.For, q.Expires, q.Handler = []chat.EntityID{who}, time.Now().Add(cardTime), HandoverHandler
 	return hs.Tell(ctx, chat.Notice{To: chat.Address{Room: room}, Key: key, Text: chat.JoinParagraphs(lead, asks), Ask: &q})
 }
@@ -41,12 +41,13 @@ func askForm(ctx context.Context, hs *Handovers, who chat.EntityID, room chat.Ro
 // leave processes an answer to the form: it asks for the next field, or passes the message on to the staff, and returns the reply. It fails with the
 // error of the store.
 func (hs *Handovers) leave(ctx context.Context, q chat.Question) (string, error) {
-	fields, declined, problem := q.Form(lang.Of(ctx))
+	form, declined, problem := q.Form(lang.Of(ctx))
+	fields := form.Fields
 	switch {
 	case declined:
 		return "", nil
 	case answer.NextField(fields) >= 0:
-		return "", askForm(ctx, hs, q.By, q.Room, "leave/"+q.ID, "", problem, fields)
+		return "", askForm(ctx, hs, q.By, q.Room, "leave/"+q.ID, "", problem, form)
 	}
 	room, err := hs.Store.Room(ctx, q.Room)
 	if err != nil {

@@ -37,6 +37,7 @@ type Call struct {
 
 	waited func(string) bool
 	read   func() Read
+	files  func(context.Context, []chat.Attachment) []chat.Attachment
 }
 
 // NewCall returns a call for tests of actions. It shows its output in a, and passes notices to say and questions to
@@ -138,22 +139,32 @@ func (c *Call) Choose(ctx context.Context, text string, q chat.Question) (chat.Q
 	}
 }
 
-// Form asks for the values of fields like [Call.Choose], one after the other where the platform has no forms, and returns them. declined
-// reports whether the user refused. It fails with the errors of Choose; questions of package consent survive a restart.
-func (c *Call) Form(ctx context.Context, text string, fields []answer.Field) (filled []answer.Field, declined bool, err error) {
+// Form asks for the values of fields like [Call.Choose], one after the other where the platform has no forms, and returns them with the files that
+// users sent. declined reports whether the user refused. It fails with the errors of Choose; questions of package consent survive a restart.
+func (c *Call) Form(ctx context.Context, text string, fields []answer.Field) (filled chat.Form, declined bool, err error) {
 	problem := ""
+	filled.Fields = fields
 	for range maxFormSteps {
-		q, asks := chat.FormQuestion(lang.Of(ctx), fields, problem)
+		q, asks := chat.FormQuestion(lang.Of(ctx), filled, problem)
 		if q, err = c.Choose(ctx, chat.JoinParagraphs(text, asks), q); err != nil {
-			return nil, false, err
+			return filled, false, err
 		}
-		fields, declined, problem = q.Form(lang.Of(ctx))
-		if declined || answer.NextField(fields) < 0 {
-			c.Update(chat.JoinParagraphs(text, answer.Filled(fields)))
-			return fields, declined, nil
+		filled, declined, problem = q.Form(lang.Of(ctx))
+		if declined || answer.NextField(filled.Fields) < 0 {
+			c.Update(chat.JoinParagraphs(text, answer.Filled(filled.Fields)))
+			return filled, declined, nil
 		}
 	}
-	return nil, false, chat.ErrUnanswered
+	return filled, false, chat.ErrUnanswered
+}
+
+// ReadFiles returns files that a user sent, such as those of a form, with their content or the reason why it can't be read; see [chat.Attachment]. It
+// takes up to 90 seconds.
+func (c *Call) ReadFiles(ctx context.Context, files []chat.Attachment) []chat.Attachment {
+	if c.files == nil || len(files) == 0 {
+		return files
+	}
+	return c.files(ctx, files)
 }
 
 const maxFormSteps = 100 // answers to one form
@@ -229,6 +240,7 @@ type Host struct {
 	Park   func(context.Context, Wait) error                                  // see [Call.Park]
 	Chose  func(context.Context, string) (chat.Question, bool, error)         // see [Call.Chose]
 	Waited func(string) bool                                                  // see [Call.Waited]
+	Files  func(context.Context, []chat.Attachment) []chat.Attachment         // see [Call.ReadFiles]; nil: nothing is read
 	Read   func() Read                                                        // the texts that the model has read; nil: only the conversation and Earlier
 }
 

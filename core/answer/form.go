@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -19,11 +20,12 @@ type Field struct {
 	Title    string    `json:"title"`
 	Kind     FieldKind `json:"kind"`
 	Options  []string  `json:"options,omitempty"` // of Choice and Choices
+	Accept   []string  `json:"accept,omitempty"`  // of File, the media types that fit, such as "application/pdf" and "image/*"; empty: all
 	Optional bool      `json:"optional,omitempty"`
-	Min      *float64  `json:"min,omitempty"`     // the least number, length in characters, or number of choices
-	Max      *float64  `json:"max,omitempty"`     // likewise the greatest
+	Min      *float64  `json:"min,omitempty"`     // the least number, length in characters, or number of choices or files
+	Max      *float64  `json:"max,omitempty"`     // likewise the greatest; of files 1 unless it is set
 	Pattern  string    `json:"pattern,omitempty"` // of a text, a regular expression that it must match
-	Value    string    `json:"value,omitempty"`   // the checked answer; several choices are separated by commas
+	Value    string    `json:"value,omitempty"`   // the checked answer; several choices, and the names of files, are separated by commas
 	Done     bool      `json:"done,omitempty"`    // it was answered, or left out if it is optional
 }
 
@@ -38,6 +40,7 @@ const (
 	DateField    FieldKind = "date" // as 2006-01-02
 	ChoiceField  FieldKind = "choice"
 	ChoicesField FieldKind = "choices" // several options
+	FileField    FieldKind = "file"
 )
 
 const (
@@ -47,6 +50,8 @@ const (
 	maxValue   = 4000 // characters
 	maxOptions = 25   // of a field
 	maxOption  = 80   // characters
+	maxFiles   = 8    // of a field, as of a message
+	maxName    = 80   // bytes of the name of a field for files, which platforms get as a part of an id
 )
 
 // CheckFields fails if a form can't be asked: it has no fields or too many, or one of them is invalid.
@@ -58,13 +63,16 @@ func CheckFields(all []Field) error {
 	for _, f := range all {
 		_, err := regexp.Compile(f.Pattern)
 		chooses := f.Kind == ChoiceField || f.Kind == ChoicesField
+		_, most := f.Files()
 		switch {
 		case f.Name == "" || names[f.Name]:
 			return errors.New("each field of a form needs a name of its own")
 		case strings.TrimSpace(f.Title) == "" || utf8.RuneCountInString(f.Title) > maxTitle:
 			return fmt.Errorf("the field %q needs a title of up to %d characters", f.Name, maxTitle)
-		case !chooses && !slices.Contains([]FieldKind{TextField, NumberField, IntegerField, DateField}, f.Kind):
+		case !chooses && !slices.Contains([]FieldKind{TextField, NumberField, IntegerField, DateField, FileField}, f.Kind):
 			return fmt.Errorf("the field %q has the unknown kind %q", f.Name, f.Kind)
+		case f.Kind == FileField && (len(f.Name) > maxName || most < 1 || most > maxFiles || len(f.Accept) > maxOptions):
+			return fmt.Errorf("the field %q needs a shorter name, fewer types, or 1 to %d files", f.Name, maxFiles)
 		case chooses && (len(f.Options) == 0 || len(f.Options) > maxOptions):
 			return fmt.Errorf("the field %q needs 1 to %d options", f.Name, maxOptions)
 		case err != nil || len(f.Pattern) > maxPattern:
@@ -94,52 +102,41 @@ func JoinValues(values ...string) string {
 	if all := strings.Join(lines, "\n"); all != "" {
 		return all
 	}
-	return leftOut
+	return LeftOut
 }
 
-// leftOut is the value of an optional field that a user leaves out.
-const leftOut = "-"
+// LeftOut is the value of an optional field that a user leaves out.
+const LeftOut = "-"
 
 // Fill returns the fields with the values of a text of [JoinValues] for those that are not answered, the first first. There
-// can be fewer values than fields. At the first value that does not fit, it returns the reason for the user, in the language v, and the
-// fields up to there.
-func Fill(v lang.Voice, all []Field, values string) (filled []Field, problem string) {
-	filled = slices.Clone(all)
+// can be fewer values than fields. file returns the value of a field for files with this line. wrong has the reasons for the user, in the
+// language v, why values do not fit, by the names of their fields, which stay open. problem is the first of these, with the title.
+func Fill(v lang.Voice, all []Field, values string, file func(f Field, line string) (value, problem string)) (filled []Field, problem string, wrong map[string]string) {
+	filled, wrong = slices.Clone(all), map[string]string{}
 	for line := range strings.SplitSeq(values, "\n") {
-		i := NextField(filled)
+		i := slices.IndexFunc(filled, func(f Field) bool { return !f.Done && wrong[f.Name] == "" })
 		if i < 0 {
 			break
 		}
 		f := &filled[i]
-		value, problem := f.check(v, line)
-		if problem != "" {
-			return filled, f.Title + ": " + problem
+		check := f.check
+		if f.Kind == FileField {
+			check = func(_ lang.Voice, line string) (string, string) { return file(*f, strings.TrimSpace(line)) }
+		}
+		value, why := check(v, line)
+		if why != "" {
+			wrong[f.Name], problem = why, cmp.Or(problem, f.Title+": "+why)
+			continue
 		}
 		f.Value, f.Done = value, true
 	}
-	return filled, ""
-}
-
-// Unfit returns the reasons for the user why values, a text of [JoinValues], do not fit the fields that are not answered, by the names of these
-// fields; it is empty if all fit.
-func Unfit(v lang.Voice, all []Field, values string) map[string]string {
-	wrong := map[string]string{}
-	rest := slices.DeleteFunc(slices.Clone(all), func(f Field) bool { return f.Done })
-	for i, line := range strings.Split(values, "\n") {
-		if i == len(rest) {
-			break
-		}
-		if _, problem := rest[i].check(v, line); problem != "" {
-			wrong[rest[i].Name] = problem
-		}
-	}
-	return wrong
+	return filled, problem, wrong
 }
 
 // check returns the value of a line in its stored form, or the reason for the user why it does not fit.
 func (f Field) check(v lang.Voice, line string) (stored, problem string) {
 	value := strings.TrimSpace(strings.ReplaceAll(line, "\u2028", "\n"))
-	if value == "" || value == leftOut {
+	if value == "" || value == LeftOut {
 		if f.Optional {
 			return "", ""
 		}
@@ -235,6 +232,25 @@ func (f Field) bounds(least, most float64) (lowest, highest float64) {
 	return least, most
 }
 
+// Files returns how many files a field of the kind [FileField] takes.
+func (f Field) Files() (least, most int) {
+	lowest, highest := f.bounds(1, 1)
+	return int(lowest), int(highest)
+}
+
+// Types returns the media types that fit as words, such as "image, pdf".
+func (f Field) Types() string {
+	var all []string
+	for _, accept := range f.Accept {
+		class, kind, _ := strings.Cut(accept, "/")
+		if kind == "*" {
+			kind = class
+		}
+		all = append(all, kind)
+	}
+	return strings.Join(all, ", ")
+}
+
 func number(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
 // Prompt returns the line that asks for the field where it is asked alone.
@@ -247,6 +263,15 @@ func (f Field) Prompt(v lang.Voice) string {
 		line += "\n" + Choices{Options: f.Options}.Numbered()
 	case DateField:
 		line += " (2026-12-31)"
+	case FileField:
+		if len(f.Accept) > 0 {
+			line += " (" + f.Types() + ")"
+		}
+		if _, most := f.Files(); most > 1 {
+			line += "\n" + v.Say("form.send_files", "most", strconv.Itoa(most), "done", v.Say("form.opened"))
+		} else {
+			line += "\n" + v.Say("form.send_file")
+		}
 	}
 	if f.Optional {
 		line += "\n" + v.Say("form.optional")

@@ -36,7 +36,7 @@ func TestFill(t *testing.T) {
 		"too many options of several": {answer.Field{Kind: answer.ChoicesField, Options: []string{"A", "B", "C"}, Max: number(1)}, "1, 2", "", true},
 	} {
 		c.field.Name, c.field.Title = "f", "Field"
-		filled, problem := answer.Fill(lang.Voice{}, []answer.Field{c.field, {Name: "next", Title: "Next", Kind: answer.TextField}}, c.in)
+		filled, problem, _ := answer.Fill(lang.Voice{}, []answer.Field{c.field, {Name: "next", Title: "Next", Kind: answer.TextField}}, c.in, nil)
 		if (problem != "") != c.refused || filled[0].Value != c.want || filled[0].Done == c.refused || filled[1].Done {
 			t.Errorf("%s: %+v, %q; want %q, refused %v", name, filled, problem, c.want, c.refused)
 		}

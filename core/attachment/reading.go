@@ -74,15 +74,23 @@ func (rd *Reading) Read(ctx context.Context, s *action.TurnContext, wanted func(
 	if len(files) == 0 {
 		return
 	}
-	limited, cancel := context.WithTimeoutCause(ctx, readLimit, errReading)
-	defer cancel()
-	files = rd.Reader.Read(limited, s.Room.Connector, files, rd.Describe(ctx, *s))
+	files = rd.Files(ctx, *s, files)
 	if ctx.Err() != nil { // the turn is over; the unfinished files may be read in another one
 		files = slices.DeleteFunc(files, func(f chat.Attachment) bool { return f.Unread != "" })
 	}
 	for _, m := range about {
 		rd.learn(s, m, files)
 	}
+}
+
+// Files returns files of the room of s with their content, in their order. Nothing is stored.
+func (rd *Reading) Files(ctx context.Context, s action.TurnContext, files []chat.Attachment) []chat.Attachment {
+	if rd.Reader == nil {
+		return files
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, readLimit, errReading)
+	defer cancel()
+	return rd.Reader.Read(limited, s.Room.Connector, files, rd.Describe(ctx, s))
 }
 
 // unread returns the files of about that are still to be read, among those that wanted selects.

@@ -42,23 +42,45 @@ func Content(ctx context.Context, store Pieces, u chat.Upload) ([]byte, error) {
 	return data, nil
 }
 
-// Copy stores copies of the files of from, a message on connector, as those of to, and returns them. Those that can't be fetched within the time of
-// ctx are left out.
-func Copy(ctx context.Context, store Uploads, fetch func(context.Context, string, chat.Attachment, int64) (llm.File, error), connector string, from, to chat.Memory) ([]chat.Attachment, error) {
+// Stored returns the content of f if it is an upload, of at most limit bytes. It fails with [chat.ErrNotFound] if it is none, [chat.ErrTooLarge], and the
+// errors of the store.
+func Stored(ctx context.Context, store interface {
+	Upload(ctx context.Context, id string) (chat.Upload, error)
+	Pieces
+}, f chat.Attachment, limit int64) (llm.File, error) {
+	u, err := store.Upload(ctx, f.Ref)
+	switch {
+	case err != nil:
+		return llm.File{}, fmt.Errorf("find an uploaded file: %w", err)
+	case u.Size > limit:
+		return llm.File{}, chat.ErrTooLarge
+	}
+	data, err := Content(ctx, store, u)
+	return llm.File{Name: f.Name, Type: f.Type, Data: data}, err
+}
+
+// Copy stores copies of the files of from, a message on connector, of up to limit bytes each, as those of to, and returns them. Those that can't be
+// fetched within the time of ctx are left out, and the error says why.
+func Copy(ctx context.Context, store Uploads, fetch func(context.Context, string, chat.Attachment, int64) (llm.File, error), limit int64, connector string, from, to chat.Memory) ([]chat.Attachment, error) {
 	var files []llm.File
+	var kept []chat.Attachment
 	var failed error
 	for _, f := range from.Files {
 		if f.Link || f.Ref == "" || fetch == nil {
 			continue
 		}
-		file, err := fetch(ctx, connector, f, llm.MaxFile)
-		if err != nil {
+		file, err := fetch(ctx, connector, f, limit)
+		if err != nil || len(file.Data) == 0 {
 			failed = errors.Join(failed, err)
 			continue
 		}
 		files = append(files, llm.File{Name: f.Name, Type: cmp.Or(file.Type, f.Type), Data: file.Data})
+		kept = append(kept, f)
 	}
-	all, err := Save(ctx, store, to, llm.Showable(files))
+	all, err := Save(ctx, store, to, files)
+	for i := range all {
+		all[i].Field = kept[i].Field
+	}
 	return all, errors.Join(failed, err)
 }
 

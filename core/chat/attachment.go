@@ -88,6 +88,7 @@ type Attachment struct {
 	Thumbnail bool     `json:"thumbnail,omitempty"` // the connector has a small picture of it
 
 	Origin FileOrigin `json:"origin,omitempty"`
+	Field  string     `json:"field,omitempty"` // the name of the field of a form that it answers
 }
 
 // sent reports whether f is a part of the message that it is attached to.
@@ -99,9 +100,9 @@ func (f Attachment) Spoken() bool { return f.Voice && f.Origin == OwnFile }
 // Heard reports whether f is such a voice message with a transcript.
 func (f Attachment) Heard() bool { return f.Spoken() && f.Text != "" }
 
-// promptText returns the name of f and its known content. The content is indented, so that it can't pass for the
+// PromptText returns the name of f and its known content. The content is indented, so that it can't pass for the
 // sender's own text.
-func (f Attachment) promptText() string {
+func (f Attachment) PromptText() string {
 	kind := "File"
 	if f.Voice {
 		kind = "Voice message"

@@ -110,7 +110,7 @@ func (m Memory) PromptText() string {
 	}
 	for _, f := range m.Files {
 		if !f.Heard() { // transcripts are part of the text
-			lines = append(lines, f.promptText())
+			lines = append(lines, f.PromptText())
 		}
 	}
 	return strings.Join(lines, "\n")

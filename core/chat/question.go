@@ -21,6 +21,8 @@ type Question struct {
 	// Fields make the question a form, with Other as the label of the button that opens it. The words are then the values of the fields that are
 	// not answered yet, see [answer.JoinValues]: all of them from a form, one where the fields are asked one after the other.
 	Fields []answer.Field `json:"fields,omitempty"`
+	// Files answer fields of the kind [answer.FileField]. Those of the choice are added to it.
+	Files []Attachment `json:"files,omitempty"`
 	// Replies means that only a reply to the question itself is an answer in the user's own words, where users write messages.
 	Replies bool `json:"replies,omitempty"`
 	// Details are a text that is not part of the answer, because others read it too. Each user in For can have it shown.
@@ -124,7 +126,10 @@ type Choice struct {
 	Question string // the question's ID
 	Option   int    // from 0; not used with Words or Show
 	Words    string // the user's own words instead of an option: see [Question.Other]
-	Show     bool   // nothing is chosen: the user wants to read [Question.Details], which come in [Accepted.Refused], or to open its form, which comes in [Accepted.Form]
+	// Files come with the words of a form. If Fleeting is set, the connector can fetch them only now, and they are copied to the store.
+	Files    []Attachment
+	Fleeting bool
+	Show     bool // nothing is chosen: the user wants to read [Question.Details], which come in [Accepted.Refused], or to open its form, which comes in [Accepted.Form]
 	Room     RoomID
 	Author   EntityID
 	BilledTo EntityID // whose limits the result counts against, like [Address.BilledTo]; empty: the author's

@@ -39,14 +39,15 @@ type Run interface {
 
 // Request is a request for consent.
 type Request struct {
-	Subject     string          // identifies it among all waits of the run; the first word can be shared by several
-	Description string          // the complete description, unless Details are set
-	Details     string          // as in [chat.Question]
-	Other       string          // as in [chat.Question]
-	Options     []string        // in the order of display; none: users are asked elsewhere, and [schedule.ParkedRuns] ends the wait
-	Approval    bool            // as in [chat.Question]
-	Edit        *chat.Edit      // likewise
-	Fields      []answer.Field  // likewise; see [Form]
+	Subject     string         // identifies it among all waits of the run; the first word can be shared by several
+	Description string         // the complete description, unless Details are set
+	Details     string         // as in [chat.Question]
+	Other       string         // as in [chat.Question]
+	Options     []string       // in the order of display; none: users are asked elsewhere, and [schedule.ParkedRuns] ends the wait
+	Approval    bool           // as in [chat.Question]
+	Edit        *chat.Edit     // likewise
+	Fields      []answer.Field // likewise; see [Form]
+	Files       []chat.Attachment
 	From        []chat.EntityID // the users who can choose; empty is the author of the message
 	Until       time.Time
 	Lasting     bool // later messages are answered meanwhile, and don't end the run
@@ -83,7 +84,7 @@ func Of(ctx context.Context, run Run, subject string) (State, chat.Question, err
 func Ask(ctx context.Context, run Run, r Request) (State, error) {
 	w := action.Wait{For: r.Subject, Until: r.Until, Lasting: r.Lasting}
 	if len(r.Options) > 0 {
-		w.Ask = &chat.Question{Options: r.Options, Other: r.Other, Fields: r.Fields, Details: r.Details, Edit: r.Edit, Approval: r.Approval, For: r.From}
+		w.Ask = &chat.Question{Options: r.Options, Other: r.Other, Fields: r.Fields, Files: r.Files, Details: r.Details, Edit: r.Edit, Approval: r.Approval, For: r.From}
 	}
 	err := run.Park(ctx, r.Description, w)
 	switch {

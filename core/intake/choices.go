@@ -15,6 +15,7 @@ import (
 	"parley/core/access"
 	"parley/core/action"
 	"parley/core/answer"
+	"parley/core/attachment"
 	"parley/core/chat"
 	"parley/core/relay"
 	"parley/core/schedule"
@@ -25,6 +26,7 @@ import (
 // ChoiceStore contains the store methods of [Choices].
 type ChoiceStore interface {
 	Store
+	Ask(ctx context.Context, q chat.Question) error
 	Choose(ctx context.Context, question string, option int, m chat.Memory, billedTo chat.EntityID) (chat.Accepted, error)
 	OpenQuestions(ctx context.Context, room chat.RoomID) ([]chat.Question, error)
 	Question(ctx context.Context, id string) (chat.Question, error)
@@ -46,7 +48,9 @@ type Choices struct {
 	Messages  *Messages
 	Live      *relay.Registry
 	Schema    action.SchemaCompiler // of arguments that an approver changes
-	Log       *slog.Logger
+	// Copy stores the files of from, of up to limit bytes each, as those of to.
+	Copy func(ctx context.Context, from, to chat.Memory, limit int64) ([]chat.Attachment, error)
+	Log  *slog.Logger
 }
 
 // choose accepts a choice by a button or in words. A choice without the right to it, or too late, changes nothing, and
@@ -72,8 +76,7 @@ func (cs *Choices) choose(ctx context.Context, c chat.Choice, id chat.MemoryID, 
 	}
 	if len(q.Fields) > 0 {
 		if wrote == "" && c.Words != "" { // from a form, where the user can correct it; one after the other, the run asks again
-			if _, refused := answer.Fill(lang.Of(ctx), q.Fields, c.Words); refused != "" {
-				wrong := answer.Unfit(lang.Of(ctx), q.Fields, c.Words)
+			if refused, wrong := q.Unfit(lang.Of(ctx), c.Words, c.Files); refused != "" {
 				return chat.Accepted{Refused: refused, Unfit: &wrong}, nil
 			}
 		}
@@ -92,10 +95,17 @@ func (cs *Choices) choose(ctx context.Context, c chat.Choice, id chat.MemoryID, 
 	if err != nil {
 		return chat.Accepted{}, fmt.Errorf("choose: %w", err)
 	}
-	acc, err := cs.Store.Choose(ctx, q.ID, option, chat.Memory{
+	in := chat.Memory{
 		ID: id, Room: q.Room, Kind: chat.KindCommand, Author: c.Author, Name: text.Visible(c.Name), Text: cmp.Or(wrote, words),
-		InReplyTo: chat.Run{ID: q.Run}.Said(), At: time.Now(),
-	}, payer)
+		InReplyTo: chat.Run{ID: q.Run}.Said(), At: time.Now(), Files: attachment.Clean(c.Files),
+	}
+	if c.Fleeting && len(in.Files) > 0 {
+		if in.Files, err = cs.Copy(ctx, in, in, chat.MaxFormFile); err != nil {
+			cs.Log.Warn("a file of a form can't be stored", "question of", q.Run, "err", err)
+			return chat.Accepted{Refused: lang.Say(ctx, "turn.not_done")}, nil
+		}
+	}
+	acc, err := cs.Store.Choose(ctx, q.ID, option, in, payer)
 	if errors.Is(err, answer.ErrLost) {
 		return chat.Accepted{Refused: lang.Say(ctx, "choice.closed")}, nil
 	} else if err != nil {
@@ -237,6 +247,10 @@ func (cs *Choices) typed(ctx context.Context, m chat.Message, asked []chat.Quest
 	if talks && !reply {
 		return cs.tooLate(ctx, m, talks)
 	}
+	files := q.FormFiles(m.Files)
+	if m.Text == "" && len(files) == 0 {
+		return chat.Accepted{}, false, nil
+	}
 	i, ok := answer.Choices{Options: q.Options}.Named(m.Text)
 	words, edits := "", false
 	if q.Edit != nil {
@@ -263,8 +277,12 @@ func (cs *Choices) typed(ctx context.Context, m chat.Message, asked []chat.Quest
 		}
 		return chat.Accepted{}, false, nil
 	}
-	c := chat.Choice{Question: q.ID, Option: i, Words: words, Room: m.Room, Author: m.Author, BilledTo: m.Address.BilledTo, Name: m.Name, Roles: m.Roles}
-	acc, err = cs.choose(ctx, c, m.ID, m.Text)
+	if q.WaitsForFiles(len(files)) {
+		acc, err := cs.collect(ctx, q, asker, m, files)
+		return acc, true, err
+	}
+	c := chat.Choice{Question: q.ID, Option: i, Words: words, Files: files, Room: m.Room, Author: m.Author, BilledTo: m.Address.BilledTo, Name: m.Name, Roles: m.Roles}
+	acc, err = cs.choose(ctx, c, m.ID, cmp.Or(m.Text, words))
 	if edits && err == nil && acc.Refused != "" { // else it would be a message to the agent
 		return chat.Accepted{Memory: m.ID}, true, cs.Pairing.Tell(ctx, chat.Notice{To: chat.Address{Room: m.Room}, Text: "⚠️ " + acc.Refused, Key: "edit/" + string(m.ID)})
 	}
@@ -287,6 +305,21 @@ func (cs *Choices) tooLate(ctx context.Context, m chat.Message, talks bool) (acc
 		}
 	}
 	return chat.Accepted{}, false, err
+}
+
+// collect adds files to q, which stays open for more, and stores m with them. A redelivery adds nothing. It fails with the error of the store.
+func (cs *Choices) collect(ctx context.Context, q chat.Question, asker chat.Run, m chat.Message, files []chat.Attachment) (chat.Accepted, error) {
+	for _, f := range attachment.Clean(files) {
+		if !slices.ContainsFunc(q.Files, func(o chat.Attachment) bool { return o.Ref == f.Ref }) {
+			q.Files = append(q.Files, f)
+		}
+	}
+	q.Asked = time.Now()
+	if err := cs.Store.Ask(ctx, q); err != nil {
+		return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
+	}
+	m.Kind, m.InReplyTo, m.At = chat.KindCommand, asker.Said(), q.Asked.Add(-time.Millisecond) // see isNewest
+	return cs.Messages.add(ctx, m, admission{known: true}, false)
 }
 
 // addressed returns the question that m replies to, or else the newest one, with the run that asked. It fails with the error of the store.
@@ -313,7 +346,7 @@ func refuses(q chat.Question, text string) bool {
 
 // canAnswer reports whether m can answer a question, judged by m alone.
 func canAnswer(m chat.Message) bool {
-	return !m.Bot && m.Text != "" && len(m.Text) <= 4*chat.MaxWords && (m.Place.Kind.Private() || m.Addressed)
+	return !m.Bot && (m.Text != "" || len(m.Files) > 0) && len(m.Text) <= 4*chat.MaxWords && (m.Place.Kind.Private() || m.Addressed)
 }
 
 // isNewest reports whether neither users nor the agent have written in the room of q since q was asked. asker is the

@@ -204,7 +204,8 @@ type Questions interface {
 	OpenQuestions(ctx context.Context, room chat.RoomID) ([]chat.Question, error)
 	// Choose answers a question, once. It stores in as the input of a new run of the kind [chat.RunChoiceResult]. That run continues
 	// the conversation of the run that asked; if that has ended or has a verdict, it also continues its messages. The option after the
-	// last is the text of in, where [chat.Question.Other] permits that: it becomes the last one.
+	// last is the text of in, where [chat.Question.Other] permits that: it becomes the last one. The
+	// files of in are added to those of the question.
 	//
 	//	state                                                result
 	//	in was accepted before                               no change; the result of [Inbox.Known]

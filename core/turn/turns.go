@@ -102,7 +102,10 @@ func (ts *Turns) execution(at *attempt, gap int) *execution {
 		ending:  ending{Endings: ts.Endings, at: at, journal: j, calls: calls, gen: gen, asking: ak, waiting: w},
 	}
 	x.deciding = deciding{Decider: ts.Decider, at: at, journal: j, gen: gen, reading: &x.prep.reading}
-	calls.Host = action.Host{Say: g.Say, Await: j.await, Ask: ak.ask, Park: ak.wait, Chose: w.chose, Waited: w.waited}
+	files := func(ctx context.Context, files []chat.Attachment) []chat.Attachment {
+		return x.prep.reading.Files(ctx, at.turn, files)
+	}
+	calls.Host = action.Host{Say: g.Say, Await: j.await, Ask: ak.ask, Park: ak.wait, Chose: w.chose, Waited: w.waited, Files: files}
 	calls.Outputs = x.prep.outputs
 	steer := &steering{at: at, journal: j, policy: g.Turns, approvals: g.Approvals, prep: &x.prep}
 	gen.Steer = steer.join

@@ -74,12 +74,12 @@ func fillIn(ctx context.Context, call *action.Call, question string, schema any)
 	for i, f := range all {
 		fields[i] = f.Field
 	}
-	fields, declined, err = call.Form(ctx, question, fields)
+	form, declined, err := call.Form(ctx, question, fields)
 	if err != nil || declined {
 		return nil, declined, err
 	}
 	content = map[string]any{}
-	for i, f := range fields {
+	for i, f := range form.Fields {
 		if f.Value != "" {
 			content[f.Name] = all[i].value(f.Value)
 		}
