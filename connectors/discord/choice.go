@@ -150,7 +150,8 @@ type interaction struct {
 		} `json:"options"`
 		Inputs   []input `json:"components"` // of a modal
 		Resolved struct {
-			Messages map[string]message `json:"messages"`
+			Messages    map[string]message    `json:"messages"`
+			Attachments map[string]attachment `json:"attachments"` // of a modal
 		} `json:"resolved"`
 	} `json:"data"`
 }
@@ -178,7 +179,8 @@ func (i interaction) choice() (c chat.Choice, ok bool) {
 	var err error
 	switch {
 	case i.Type == modalInteraction && ":"+option == formButton:
-		c.Words, ok = i.values(), true
+		c.Words, c.Files = i.values()
+		c.Fleeting, ok = true, true
 	case i.Type == modalInteraction && ":"+option == editButton:
 		c.Words, ok = lang.In(i.Locale).Say("hold.edit")+": "+i.words(), true
 	case i.Type == modalInteraction:

@@ -85,11 +85,15 @@ func (d *Discord) Fetch(ctx context.Context, f chat.Attachment, limit int64) (ll
 	if f.Size > limit {
 		return llm.File{}, fmt.Errorf("fetch a file of %d bytes: %w", f.Size, chat.ErrTooLarge)
 	}
-	at, err := d.attachment(ctx, f.Ref)
-	if err != nil {
-		return llm.File{}, fmt.Errorf("fetch a file: %w", err)
+	address := f.Ref // of a form, see values
+	if !strings.Contains(address, "://") {
+		at, err := d.attachment(ctx, f.Ref)
+		if err != nil {
+			return llm.File{}, fmt.Errorf("fetch a file: %w", err)
+		}
+		address = at.URL
 	}
-	data, _, err := d.files.Get(ctx, at.URL, limit)
+	data, _, err := d.files.Get(ctx, address, limit)
 	switch {
 	case errors.Is(err, guard.ErrGone):
 		err = fmt.Errorf("%w: %w", chat.ErrNotFound, err)

@@ -15,10 +15,11 @@ import (
 
 // Discord's numbers for modals.
 const (
-	textInput = 4
-	label     = 18
-	oneLine   = 1
-	paragraph = 2 // several lines
+	textInput  = 4
+	label      = 18
+	fileUpload = 19
+	oneLine    = 1
+	paragraph  = 2 // several lines
 
 	modalFields = 5 // components of a modal
 
@@ -45,7 +46,7 @@ type input struct {
 	Longest     int     `json:"max_length,omitempty"`
 	Required    *bool   `json:"required,omitempty"` // nil is true
 	Value       string  `json:"value,omitempty"`    // also in the answer
-	// Of a menu: its options, the number of those that can be chosen, and the chosen ones in the answer.
+	// Of a menu: its options, the number of those that can be chosen, and the chosen ones in the answer. Likewise of files, by their ids.
 	Options []menuOption `json:"options,omitempty"`
 	Least   *int         `json:"min_values,omitempty"`
 	Most    int          `json:"max_values,omitempty"`
@@ -94,27 +95,50 @@ func formModal(i interaction, fields []answer.Field) modal {
 			}
 		case answer.TextField:
 			in.Style = paragraph
+		case answer.FileField:
+			_, most := f.Files()
+			in = input{Type: fileUpload, ID: fileInput + f.Name, Required: &required, Most: most}
+			if least := 0; f.Optional {
+				in.Least = &least
+			}
 		}
 		title, rest := text.Brief(f.Title, longestLabel), ""
 		if title != f.Title {
 			rest = text.Brief(f.Title, longestDescription)
 		} else if f.Kind == answer.DateField {
 			rest = time.Date(2026, time.December, 31, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
+		} else if f.Kind == answer.FileField {
+			rest = text.Brief(f.Types(), longestDescription)
 		}
 		m.Inputs = append(m.Inputs, input{Type: label, Label: title, Description: rest, Inner: &in})
 	}
 	return m
 }
 
-// values returns the values of a submitted form.
-func (i interaction) values() string {
+// fileInput begins the id of a component for files; the name of the field follows.
+const fileInput = "file:"
+
+// values returns the values and files of a submitted form. The files belong to no message, so they can be fetched by their addresses alone, which
+// expire.
+func (i interaction) values() (values string, files []chat.Attachment) {
 	var all []string
 	for _, in := range i.Data.Inputs {
-		if in.Inner != nil {
+		if in.Inner == nil {
+			continue
+		}
+		field, ok := strings.CutPrefix(in.Inner.ID, fileInput)
+		if !ok {
 			all = append(all, cmp.Or(in.Inner.Value, strings.Join(in.Inner.Values, ", ")))
+			continue
+		}
+		all = append(all, "")
+		for _, id := range in.Inner.Values {
+			if a, ok := i.Data.Resolved.Attachments[id]; ok {
+				files = append(files, chat.Attachment{Ref: a.URL, Name: a.Name, Type: a.Type, Size: a.Size, Field: field})
+			}
 		}
 	}
-	return answer.JoinValues(all...)
+	return answer.JoinValues(all...), files
 }
 
 // words returns the text of a submitted modal.

@@ -14,6 +14,7 @@ import (
 // fill enters a value into the field with a label.
 const fill = `
 window.field = (label) => { const found = all('.form label').find((one) => one.innerText.trim().startsWith(label)); return found.getRootNode().getElementById(found.htmlFor) ?? found.querySelector('input'); };
+window.pick = (label, names) => { const input = field(label); input.files = ` + transfer + `.files; input.dispatchEvent(new Event('change', { bubbles: true })); };
 window.fill = (label, value) => { const node = field(label); node.value = value; node.dispatchEvent(new Event('input', { bubbles: true })); };
 `
 
@@ -37,14 +38,20 @@ func playForm(t *testing.T, g *gateway, p *tab) {
 		{Name: "room", Title: "Where", Kind: answer.ChoiceField, Options: []string{"Inside", "Garden"}},
 		{Name: "extras", Title: "Extras", Kind: answer.ChoicesField, Options: []string{"Candles", "<b>Dog</b>"}, Optional: true},
 		{Name: "constructor", Title: "Anything else", Kind: answer.TextField, Optional: true},
+		{Name: "photo", Title: "Photo", Kind: answer.FileField, Accept: []string{"image/gif", "text/plain"}},
 	}}})
-	p.wait(`all('.form .field').length === 5 && all('.form .chip').length === 2`)
+	p.wait(`all('.form .field').length === 6 && all('.form .chip').length === 2`)
 	p.is(`['Guests', 'Day', 'Where', 'Anything else'].map((label) => field(label).type + field(label).required).join()`, "numbertrue,datetrue,select-onetrue,textareafalse")
 	p.is(`shown('.form legend') + all('.form b').length + all('.form .wrong:not([hidden])').length`, "Extras00")
 	p.shots("form")
+	p.eval(`(pick('Photo', ['first.txt']), '')`)
+	p.wait(`shown('.form .attached .name') === 'first.txt' && all('.form .attached progress:not([hidden])').length === 0`)
+	p.eval(`(pick('Photo', ['milk.txt']), '')`) // it replaces the first one
+	p.wait(`shown('.form .attached .name') === 'milk.txt' && all('.form .attached progress:not([hidden])').length === 0`)
+	p.is(`field('Photo').accept + field('Photo').multiple`, "image/gif,text/plainfalse")
 	p.eval(`(fill('Guests', '3'), fill('Day', '2026-12-24'), fill('Where', 'Garden'), fill('Anything', 'one\ntwo'), field('<b>Dog').click(), '')`)
 	p.do(chromedp.Reload())
-	p.wait(`all('.form .field').length === 5 && field('Where').value === 'Garden' && field('<b>Dog').checked`)
+	p.wait(`all('.form .field').length === 6 && field('Where').value === 'Garden' && field('<b>Dog').checked && shown('.form .attached .name') === 'milk.txt'`)
 
 	r.b.mu.Lock()
 	r.b.unfit = map[string]string{"day": "please write a date, such as 2026-12-31."}
@@ -58,8 +65,8 @@ func playForm(t *testing.T, g *gateway, p *tab) {
 	p.do(chromedp.EmulateViewport(1200, 800))
 	p.eval(`(fill('Day', '2026-12-25'), field('Guests').focus(), '')`)
 	p.enter()
-	if c, want := g.choice(t), answer.JoinValues("3", "2026-12-25", "Garden", "<b>Dog</b>", "one\ntwo"); c.Question != "form" || c.Words != want {
-		t.Errorf("chosen %+v; want %q", c, want)
+	if c, want := g.choice(t), answer.JoinValues("3", "2026-12-25", "Garden", "<b>Dog</b>", "one\ntwo", ""); c.Question != "form" || c.Words != want || len(c.Files) != 1 || c.Files[0].Field != "photo" || c.Files[0].Name != "milk.txt" {
+		t.Errorf("chosen %+v; want %q and milk.txt", c, want)
 	}
 	p.wait(`all('.form > fieldset:disabled').length === 1`)
 	r.goOn()

@@ -29,15 +29,19 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request) {
 		no = door{w}.resolve(r, room.ID, &c)
 	}
 	var payer chat.EntityID
+	var files []chat.Attachment
 	if no == nil {
 		payer, no = door{w}.payer(r)
+	}
+	if no == nil {
+		files, no = fileAPI{w}.answers(r.Context(), room.ID, c)
 	}
 	if no != nil {
 		no.reply(rw)
 		return
 	}
 	who := readerOf(r)
-	acc, err := w.submit(r.Context(), chat.Choice{Question: c.ID, Option: c.Option, Words: c.words(), Room: room.ID, Author: who.author(room.ID), BilledTo: payer})
+	acc, err := w.submit(r.Context(), chat.Choice{Question: c.ID, Option: c.Option, Words: c.words(), Files: files, Room: room.ID, Author: who.author(room.ID), BilledTo: payer})
 	switch {
 	case err != nil:
 		w.broken(rw, "accept a choice", err)
@@ -53,17 +57,19 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request) {
 
 // choice is the body of a request that presses an option.
 type choice struct {
-	ID        string   `json:"id"`
-	Option    int      `json:"option,omitempty"`
-	Approved  *bool    `json:"approved,omitempty"`  // instead of an option: the first one, or the last
-	Values    []string `json:"values,omitempty"`    // instead of an option: those of the fields of a form, in their order
-	Reasoning bool     `json:"reasoning,omitempty"` // see [wishes]
-	After     *string  `json:"after,omitempty"`     // see [cursor]
+	ID       string   `json:"id"`
+	Option   int      `json:"option,omitempty"`
+	Approved *bool    `json:"approved,omitempty"` // instead of an option: the first one, or the last
+	Values   []string `json:"values,omitempty"`   // instead of an option: those of the fields of a form, in their order
+	// Files are the keys of the uploads for fields of a form, by the names of the fields.
+	Files     map[string][]string `json:"files,omitempty"`
+	Reasoning bool                `json:"reasoning,omitempty"` // see [wishes]
+	After     *string             `json:"after,omitempty"`     // see [cursor]
 }
 
 // words returns the values of a form, "" for none.
 func (c choice) words() string {
-	if len(c.Values) == 0 {
+	if len(c.Values)+len(c.Files) == 0 {
 		return ""
 	}
 	return answer.JoinValues(c.Values...)
@@ -98,7 +104,7 @@ func (w *Web) readChoice(rw http.ResponseWriter, r *http.Request) (c choice, no 
 	if err := readBody(rw, r, maxChoice, c.field); err != nil {
 		return c, refuse(err, form)
 	}
-	if c.ID == "" || c.Option < 0 && c.Approved == nil && len(c.Values) == 0 {
+	if c.ID == "" || c.Option < 0 && c.Approved == nil && len(c.Values)+len(c.Files) == 0 {
 		return c, refused(http.StatusBadRequest, form)
 	}
 	return c, nil
@@ -115,6 +121,8 @@ func (c *choice) field(dec *json.Decoder, key string) error {
 		return dec.Decode(&c.Approved)
 	case "values":
 		return dec.Decode(&c.Values)
+	case "files":
+		return dec.Decode(&c.Files)
 	case "after":
 		return dec.Decode(&c.After)
 	case "reasoning":

@@ -71,3 +71,12 @@ func (w *Platform) Told() (all []string) {
 	}
 	return all
 }
+
+// Submit has a user fill in the modal that was opened last: with files, whose names are the values of their labels.
+func (w *Platform) Submit(from connectortest.User, in connectortest.Room, message string, files []connectortest.File, values ...string) {
+	var all []discordfake.Attachment
+	for _, f := range files {
+		all = append(all, discordfake.Attachment{Filename: f.Name, ContentType: f.Type, Data: f.Data})
+	}
+	w.Fake.SubmitFiles(string(in), message, w.users[from], w.Fake.Opened(), all, values...)
+}

@@ -152,19 +152,39 @@ func (s *Server) SubmitModal(channelID, messageID, userID, customID, input, text
 
 // SubmitForm has a user submit the modal m, which a press of a message opened, with a value for each label.
 func (s *Server) SubmitForm(channelID, messageID, userID string, m Modal, values ...string) string {
+	return s.SubmitFiles(channelID, messageID, userID, m, nil, values...)
+}
+
+// SubmitFiles is SubmitForm with files: the value of a label for files are their names, separated by commas. Bots get their addresses, and no message has them.
+func (s *Server) SubmitFiles(channelID, messageID, userID string, m Modal, files []Attachment, values ...string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var all []object
+	attachments := object{}
+	hidden := &message{id: s.nextID(), channel: s.mustChannel(channelID)}
+	s.world.messages[hidden.id] = hidden
 	for i, l := range m.Labels {
 		in := object{"type": l.Input.Type, "id": 2*i + 2, "custom_id": l.Input.ID, "value": values[i]}
 		if l.Input.Type == 3 {
 			delete(in, "value")
 			in["values"] = []string{values[i]}
+		} else if l.Input.Type == 19 {
+			delete(in, "value")
+			ids := []string{}
+			for _, a := range files {
+				if strings.Contains(values[i], a.Filename) {
+					a.ID = s.nextID()
+					hidden.attachments = append(hidden.attachments, a)
+					ids = append(ids, a.ID)
+					attachments[a.ID] = object{"id": a.ID, "filename": a.Filename, "content_type": a.ContentType, "size": len(a.Data), "url": s.fileURL(hidden, a), "ephemeral": true}
+				}
+			}
+			in["values"] = ids
 		}
 		all = append(all, object{"type": 18, "id": 2*i + 1, "component": in})
 	}
 	i := &interaction{kind: modalInteraction, user: s.mustUser(userID), channel: s.mustChannel(channelID), pressed: s.mustMessage(messageID)}
-	return s.interact(i, object{"custom_id": m.ID, "components": all})
+	return s.interact(i, object{"custom_id": m.ID, "components": all, "resolved": object{"attachments": attachments}})
 }
 
 // Unknown dispatches an interaction of a type that no one knows yet.

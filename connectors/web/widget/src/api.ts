@@ -20,7 +20,7 @@ export interface Parley { name?: string; token?: string | (() => string | Promis
 const identity = (): Parley => (window as { parley?: Parley }).parley ?? {};
 
 // Ask is a message, a choice, or the same message again.
-export interface Ask { text: string; files?: string[]; name?: string; choice?: { id: string; option: number; values?: string[] | undefined } | undefined; again?: string }
+export interface Ask { text: string; files?: string[]; name?: string; choice?: { id: string; option: number; values?: string[] | undefined; files?: Record<string, string[]> | undefined } | undefined; again?: string }
 
 export class Gateway {
   #credentials: RequestCredentials;

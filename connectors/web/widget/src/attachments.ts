@@ -43,6 +43,18 @@ export class Attachments {
     return [items.filter(({ stored }) => stored), items.filter(({ refused }) => refused)];
   }
 
+  // keys returns those of all files once they are uploaded, or null if one can't be sent.
+  async keys(): Promise<string[] | null> {
+    await this.#reading;
+    await Promise.all(this.items.map(({ settled }) => settled));
+    return this.items.every(({ stored }) => stored) ? this.items.map(({ key }) => key) : null;
+  }
+
+  // keep adds a file that was uploaded before a reload.
+  keep({ key, name }: { key: string; name: string }): void {
+    this.items.push(Object.assign(new Attached(new File([], name), this.changed), { key, stored: {} as StoredFile }));
+  }
+
   // silent returns the question of a message with only files, "" without any.
   silent(files: Attached[]): string {
     if (files.length === 0) return '';

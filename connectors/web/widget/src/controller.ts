@@ -112,8 +112,8 @@ export class Controller {
   }
 
   // choose answers a question of an answer in progress: the message is shown above the answer, like after a reload. pressed is false if
-  // the option was typed. values are those of a form, instead of the option.
-  choose(answer: Answer, option: number, pressed = true, values?: string[]): boolean {
+  // the option was typed. values and files are those of a form, instead of the option.
+  choose(answer: Answer, option: number, pressed = true, values?: string[], files?: Record<string, string[]>): boolean {
     const { offer } = answer;
     if (!offer || offer.off) return false;
     const text = values?.join('\n') ?? offer.options[option]!;
@@ -126,7 +126,7 @@ export class Controller {
     this.#do({ type: 'offer', key: answer.key, offer: { ...offer, off: true } }); // until the result is known
     this.tell('');
     this.#do({ type: 'ask', question: { kind: 'question', key, text, files: [], at: Date.now() }, key: `${key}/answer`, asked: text, before: answer.key, hidden: true });
-    this.#ask({ text, choice: pressed ? { id: offer.id, option, values } : undefined }, key, { asker: [...this.#turns].find((turn) => turn.key === answer.key) });
+    this.#ask({ text, choice: pressed ? { id: offer.id, option, values, files } : undefined }, key, { asker: [...this.#turns].find((turn) => turn.key === answer.key) });
     this.focus();
     return true;
   }

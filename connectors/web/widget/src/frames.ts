@@ -3,8 +3,8 @@
 // Choices are options. The last one of an approval refuses; until is when it expires, in ms since 1970.
 export interface Choices { id: string; options: string[]; approval?: boolean; until?: number; fields?: Field[] }
 
-// Field is one of a form. min and max are of a number, of the length of a text, or of how many options are chosen.
-export interface Field { name: string; title: string; kind: 'text' | 'number' | 'integer' | 'date' | 'choice' | 'choices'; options?: string[]; optional?: boolean; min?: number; max?: number }
+// Field is one of a form. min and max are of a number, of the length of a text, or of how many options are chosen or files are sent.
+export interface Field { name: string; title: string; kind: 'text' | 'number' | 'integer' | 'date' | 'choice' | 'choices' | 'file'; options?: string[]; accept?: string[]; optional?: boolean; min?: number; max?: number }
 
 export interface StoredFile { name?: string; type: string; size: number; url: string; thumbnail?: string; unread?: string }
 

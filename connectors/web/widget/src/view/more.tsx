@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { path } from '../api';
-import type { Attached } from '../attachments';
+import type { Attached, Attachments } from '../attachments';
 import type { Controller } from '../controller';
 import { rare } from '../icons';
 import { t } from '../strings';
@@ -68,12 +68,11 @@ export function Countdown({ text, until }: { text: string; until: number }) {
   return seconds > 0 ? <>{text} ({t('{n} s', { n: seconds })})</> : null;
 }
 
-// Attaching has the files of the next message.
-export function Attaching({ controller }: { controller: Controller }) {
-  const attached = controller.attached!;
+// Attaching has the files of the next message, or of a field of a form.
+export function Attaching({ controller, attached = controller.attached!, focus = () => controller.focus() }: { controller: Controller; attached?: Attachments; focus?: () => void }) {
   return (
     <ul class="attached" aria-label={t('Files to send')}>
-      {attached.items.map((item) => <File key={item.key} item={item} remove={() => { attached.remove(item); controller.focus(); }} />)}
+      {attached.items.map((item) => <File key={item.key} item={item} remove={() => { attached.remove(item); focus(); }} />)}
     </ul>
   );
 }
