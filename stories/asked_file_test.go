@@ -154,15 +154,15 @@ func TestFilesOfAModal(t *testing.T) {
 		c.start()
 		c.Pass(10 * time.Second)
 		for _, files := range []string{"", photo().Name, receipt().Name + "," + photo().Name} {
-			w.Submit(connectortest.Ada, c.group, message, all, "A kettle", files, "")
+			discordworld.Submit(w, connectortest.Ada, c.group, message, all, "A kettle", files, "")
 			c.Pass(5 * time.Second)
 		}
-		w.Submit(connectortest.Eve, c.group, message, all, "A pan", receipt().Name, "")
+		discordworld.Submit(w, connectortest.Eve, c.group, message, all, "A pan", receipt().Name, "")
 		c.Pass(5 * time.Second)
-		w.Submit(connectortest.Ada, c.group, message, all, "A kettle", receipt().Name, photo().Name)
+		discordworld.Submit(w, connectortest.Ada, c.group, message, all, "A kettle", receipt().Name, photo().Name)
 		c.waitShown(c.group, "Filed.")
 		c.Pass(2 * time.Second)
-		w.Submit(connectortest.Ada, c.group, message, all, "A pot", receipt().Name, "")
+		discordworld.Submit(w, connectortest.Ada, c.group, message, all, "A pot", receipt().Name, "")
 		c.Pass(5 * time.Second)
 		var told []string
 		for _, a := range w.Fake.PressAnswers() {

@@ -60,7 +60,7 @@ func Stored(ctx context.Context, store interface {
 }
 
 // Copy stores copies of the files of from, a message on connector, of up to limit bytes each, as those of to, and returns them. Those that can't be
-// fetched within the time of ctx are left out, and the error says why.
+// fetched within the time of ctx are left out, and the error has the reasons.
 func Copy(ctx context.Context, store Uploads, fetch func(context.Context, string, chat.Attachment, int64) (llm.File, error), limit int64, connector string, from, to chat.Memory) ([]chat.Attachment, error) {
 	var files []llm.File
 	var kept []chat.Attachment

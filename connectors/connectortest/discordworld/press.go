@@ -73,7 +73,7 @@ func (w *Platform) Told() (all []string) {
 }
 
 // Submit has a user fill in the modal that was opened last: with files, whose names are the values of their labels.
-func (w *Platform) Submit(from connectortest.User, in connectortest.Room, message string, files []connectortest.File, values ...string) {
+func Submit(w *Platform, from connectortest.User, in connectortest.Room, message string, files []connectortest.File, values ...string) {
 	var all []discordfake.Attachment
 	for _, f := range files {
 		all = append(all, discordfake.Attachment{Filename: f.Name, ContentType: f.Type, Data: f.Data})
