@@ -76,7 +76,7 @@ func TestValuesOfLanguages(t *testing.T) {
 		{"de", answer.DateField, "31.2.2026", ""},
 	} {
 		f := answer.Field{Name: "f", Title: "Field", Kind: c.kind}
-		filled, problem := answer.Fill(lang.In(c.tag), []answer.Field{f}, c.in)
+		filled, problem, _ := answer.Fill(lang.In(c.tag), []answer.Field{f}, c.in, nil)
 		if got := filled[0].Value; got != c.want || (problem == "") != (c.want != "") {
 			t.Errorf("%s in %s: %q, %q; want %q", c.in, c.tag, got, problem, c.want)
 		}
