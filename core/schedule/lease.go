@@ -16,6 +16,8 @@ type Lease struct {
 	mu    sync.Mutex
 	until time.Time
 	gaps  int
+
+	renewed chan struct{} // closed by the next heartbeat; nil if nothing waits for it
 }
 
 // Renewed records that the store has stored a heartbeat that is valid until then. until must be computed from a time
@@ -27,6 +29,10 @@ func (l *Lease) Renewed(until time.Time) {
 		l.gaps++
 	}
 	l.until = until
+	if l.renewed != nil {
+		close(l.renewed)
+		l.renewed = nil
+	}
 }
 
 // Gap returns the number of the last gap, for Unbroken.
@@ -40,19 +46,34 @@ func (l *Lease) Gap() int {
 func (l *Lease) Live() bool { return l.Unbroken(l.Gap()) }
 
 // Confirm returns the number of the last gap that did not cost this process its runs. It returns at once if there
-// was no gap after since, and otherwise when ask has confirmed it. If the process pauses while it asks, the answer is
-// from before the pause, so it counts only if it came quickly. It fails with the error of ask.
+// was no gap after since, and otherwise when ask has confirmed it. The answer counts only while the lease is valid: without
+// one, another process can start the run right after the answer. So Confirm waits for a heartbeat then, and asks again.
+// It fails with the error of ask, which has to fail when the run ends.
 func (l *Lease) Confirm(since int, ask func() error) (int, error) {
 	for !l.Unbroken(since) {
-		gap, asked := l.Gap(), time.Now()
+		gap, renewed := l.state()
 		if err := ask(); err != nil {
 			return since, err
 		}
-		if since = gap; time.Since(asked) < leaseMargin {
-			break
+		if since = gap; l.Live() {
+			continue
+		}
+		select {
+		case <-renewed:
+		case <-time.After(leaseMargin):
 		}
 	}
 	return since, nil
+}
+
+// state returns the number of the last gap, and a channel that is closed by the next heartbeat.
+func (l *Lease) state() (gap int, renewed <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.renewed == nil {
+		l.renewed = make(chan struct{})
+	}
+	return l.gaps, l.renewed
 }
 
 // Unbroken reports whether there has been no gap after the one with this number.

@@ -34,38 +34,54 @@ func TestLease(t *testing.T) {
 	})
 }
 
-// A process that pauses while the journal confirms what it holds asks once more.
+// A run is confirmed only by an answer that arrives while the lease is valid: without a lease, another process can start the run right
+// after the answer.
 func TestLeaseConfirm(t *testing.T) {
+	for name, c := range map[string]struct {
+		gap    bool
+		beats  []time.Duration // from the first question on
+		takes  []time.Duration // of each answer
+		asked  int
+		within time.Duration
+	}{
+		"the heartbeats follow each other": {false, nil, nil, 0, 0},
+		"heartbeats again":                 {true, []time.Duration{0}, []time.Duration{time.Millisecond}, 1, time.Millisecond},
+		"the lease is over":                {true, []time.Duration{400 * time.Millisecond}, []time.Duration{0, 0}, 2, 400 * time.Millisecond},
+		"a beat while it is asked":         {true, []time.Duration{time.Second}, []time.Duration{2 * time.Second, 0}, 2, 2 * time.Second},
+		"a pause while it is asked":        {true, []time.Duration{0, 20 * time.Second}, []time.Duration{30 * time.Second, 0}, 2, 30 * time.Second},
+		"no beat for seconds":              {true, []time.Duration{2500 * time.Millisecond}, []time.Duration{0, 0, 0, 0}, 4, 2500 * time.Millisecond},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var l Lease
+			asked := 0
+			l.Renewed(time.Now().Add(15 * time.Second))
+			since := l.Gap()
+			if c.gap {
+				time.Sleep(20 * time.Second)
+			}
+			for _, after := range c.beats {
+				if after == 0 {
+					l.Renewed(time.Now().Add(15 * time.Second))
+					continue
+				}
+				time.AfterFunc(after, func() { l.Renewed(time.Now().Add(15 * time.Second)) })
+			}
+			begun := time.Now()
+			since, err := l.Confirm(since, func() error {
+				asked++
+				time.Sleep(c.takes[asked-1])
+				return nil
+			})
+			if since != l.Gap() || !l.Live() || err != nil || asked != c.asked || time.Since(begun) != c.within {
+				t.Errorf("%s: gap %d of %d, %v, asked %d times in %v; want %d in %v", name, since, l.Gap(), err, asked, time.Since(begun), c.asked, c.within)
+			}
+		})
+	}
 	synctest.Test(t, func(t *testing.T) {
 		var l Lease
-		asked := 0
-		answers := func(after ...time.Duration) func() error {
-			return func() error {
-				asked++
-				time.Sleep(after[asked-1])
-				return nil
-			}
-		}
-		confirm := func(since int, ask func() error) (int, error) {
-			asked = 0
-			return l.Confirm(since, ask)
-		}
-		l.Renewed(time.Now().Add(15 * time.Second))
-		if since, err := confirm(l.Gap(), answers()); since != l.Gap() || err != nil || asked != 0 {
-			t.Errorf("while the heartbeats follow each other: gap %d, %v, asked %d times", since, err, asked)
-		}
-		time.Sleep(20 * time.Second)
-		if since, err := confirm(l.Gap(), answers(30*time.Second, 2*time.Second, time.Millisecond)); since != l.Gap() || err != nil || asked != 3 {
-			t.Errorf("after a pause: gap %d, %v, asked %d times", since, err, asked)
-		}
-		before := l.Gap()
-		l.Renewed(time.Now().Add(15 * time.Second))
-		if since, err := confirm(before, answers(2*time.Second)); since != l.Gap() || err != nil || asked != 1 {
-			t.Errorf("with heartbeats again: gap %d, %v, asked %d times", since, err, asked)
-		}
 		lost := errors.New("lost")
-		if since, err := l.Confirm(before, func() error { return lost }); since != before || err != lost {
-			t.Errorf("lost: gap %d, %v; want %d and %v", since, err, before, lost)
+		if since, err := l.Confirm(0, func() error { return lost }); since != 0 || err != lost {
+			t.Errorf("lost: gap %d, %v; want 0 and %v", since, err, lost)
 		}
 	})
 }
