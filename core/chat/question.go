@@ -172,8 +172,8 @@ const (
 	Denied   Decision = "denied"
 	Expired  Decision = "expired" // no one decided in time
 	Stopped  Decision = "stopped" // the turn ended first
-	Lapsed   Decision = "lapsed"  // it was Always once, or Approved, and the asker wrote again before the call was made
+	Lapsed   Decision = "lapsed"  // it was Always once; or the call is asked about again: the asker wrote before it was made, or the later request keeps it
 	// Replaced is the decision of a request that a later one of the same user for the same tool has replaced. It can
-	// become Pending again.
+	// become Lapsed.
 	Replaced Decision = "replaced"
 )

@@ -95,8 +95,8 @@ func (ap *Approvals) closeIfEnded(ctx context.Context, r chat.Approval) {
 	}
 }
 
-// Abandon closes the undecided approval that a run has waited for, if any. The approval that it replaced waits again.
-// It fails with the error of the store.
+// Abandon closes the undecided approval that a run has waited for, if any. The call that it replaced is asked about again; if the
+// approval was decided, the run of that call ends. It fails with the error of the store.
 func (ap *Approvals) Abandon(ctx context.Context, waitedFor string) error {
 	id, ok := strings.CutPrefix(waitedFor, approvalSubject)
 	if !ok {
@@ -111,6 +111,8 @@ func (ap *Approvals) Abandon(ctx context.Context, waitedFor string) error {
 		replaced, err = isReplaced(ctx, ap.Store, r)
 	case r.Decision == chat.Pending:
 		err = ap.restoreReplaced(ctx, r)
+	default: // the run ended before it could do so itself
+		err = ap.endReplaced(ctx, r)
 	}
 	if err == nil && replaced { // it can't wait again
 		err = chat.Unless(ap.Store.DecideApproval(ctx, id, chat.Replaced, chat.Stopped, "", time.Now()), answer.ErrLost)
@@ -254,7 +256,6 @@ func (ap *Approvals) saidOnCard(ctx context.Context, r chat.Approval) (string, e
 	if err != nil || !ok || ap.Asked == nil {
 		return "", err
 	}
-	r.Decided = time.Time{}
 	for _, key := range []string{card(r), reminder(r)} {
 		q, err := ap.Asked(ctx, room, key)
 		if err == nil && q.By == r.By && r.By != "" {

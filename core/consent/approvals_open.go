@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -30,15 +29,8 @@ const (
 	maxLine  = 200  // characters of each
 )
 
-// card returns the key of the notices to the owners about r. A request that waits again, after another had replaced it,
-// has new notices: the earlier ones have lost their options.
-func card(r chat.Approval) string {
-	key := "approve/" + r.ID
-	if r.Decision == chat.Pending && !r.Decided.IsZero() {
-		key += "/" + strconv.FormatInt(r.Decided.UnixNano(), 36)
-	}
-	return key
-}
+// card returns the key of the notices to the owners about r.
+func card(r chat.Approval) string { return "approve/" + r.ID }
 
 // reminder returns the key of the second card about r.
 func reminder(r chat.Approval) string { return card(r) + "/remind" }
@@ -49,9 +41,6 @@ func (ap *Approvals) Remind(ctx context.Context) error {
 	all, err := ap.Pending.PendingApprovals(ctx, maxPending)
 	for _, r := range all {
 		from := r.Expires.Add(-ap.Waits()) // later than r.At if an earlier request of the call has lapsed
-		if r.Decided.After(from) {         // it waits again
-			from = r.Decided
-		}
 		if now := time.Now(); now.Before(r.Expires) && r.Expires.Sub(now) <= now.Sub(from) {
 			err = errors.Join(err, ap.remind(ctx, r))
 		}
@@ -159,12 +148,13 @@ func (ap *Approvals) replace(ctx context.Context, r chat.Approval) (replaces boo
 	return len(all) > 0, err
 }
 
-// restoreReplaced reopens the request that r has replaced: its run asks again, with options. It fails with the error of the store.
+// restoreReplaced lets the run whose request r has replaced ask again, with new options and cards: the earlier ones are closed. It fails with the
+// error of the store.
 func (ap *Approvals) restoreReplaced(ctx context.Context, r chat.Approval) error {
 	all, err := replacedBy(ctx, ap.Store, r)
 	for _, a := range all {
 		if err == nil && a.Decision == chat.Replaced {
-			err = ap.Store.DecideApproval(ctx, a.ID, chat.Replaced, chat.Pending, "", time.Now())
+			err = ap.Store.DecideApproval(ctx, a.ID, chat.Replaced, chat.Lapsed, "", time.Now())
 			err = chat.Unless(err, answer.ErrLost)
 			if err == nil {
 				err = ap.Runs.Continue(ctx, a.Run, a.Room)
