@@ -109,7 +109,7 @@ func (ap *Approvals) Abandon(ctx context.Context, waitedFor string) error {
 		return chat.Unless(err, chat.ErrNotFound)
 	case r.Decision == chat.Replaced:
 		replaced, err = isReplaced(ctx, ap.Store, r)
-	case r.Decision == chat.Pending:
+	case r.Decision == chat.Pending, r.Decision == chat.Stopped:
 		err = ap.restoreReplaced(ctx, r)
 	default: // the run ended before it could do so itself
 		err = ap.endReplaced(ctx, r)

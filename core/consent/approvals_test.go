@@ -83,6 +83,7 @@ type office struct {
 	owner  chat.EntityID
 	told   []chat.Notice
 	woken  []chat.RunID
+	ended  []chat.RunID   // because a later request replaced theirs
 	waits  []action.Wait  // for which runs were parked
 	chosen *chat.Question // in the answer itself
 	staff  map[chat.EntityID]bool
@@ -134,7 +135,10 @@ func (d *office) Continue(_ context.Context, run chat.RunID, _ chat.RoomID) erro
 	return nil
 }
 
-func (d *office) Supersede(context.Context, chat.RunID, chat.RoomID) error { return nil }
+func (d *office) Supersede(_ context.Context, run chat.RunID, _ chat.RoomID) error {
+	d.ended = append(d.ended, run)
+	return nil
+}
 
 var shop = action.Approval{Server: "shop", Tool: "order", Kind: "kind"}
 
@@ -328,5 +332,31 @@ func TestRemind(t *testing.T) {
 				t.Errorf("the second card, %q, is closed: %v; want %v", d.told[1].Text, got, decides)
 			}
 		})
+	}
+}
+
+// The end of a run that waited settles the earlier request that its own has replaced: that is asked again, unless the later one was decided.
+func TestAbandonSettlesTheReplacedRequest(t *testing.T) {
+	for state, want := range map[chat.Decision]struct{ earlier, later chat.Decision }{
+		chat.Pending:  {chat.Lapsed, chat.Stopped},
+		chat.Stopped:  {chat.Lapsed, chat.Stopped},
+		chat.Approved: {chat.Replaced, chat.Approved},
+		chat.Denied:   {chat.Replaced, chat.Denied},
+	} {
+		d := newApprovals()
+		now := time.Now()
+		for i, r := range []chat.Approval{{ID: "earlier", Decision: chat.Replaced}, {ID: "later", Decision: state}} {
+			r.Room, r.Run, r.Tool, r.Asker, r.At, r.Expires = "room", chat.RunID(r.ID), "shop/ORDER", "ada", now.Add(time.Duration(i)), now.Add(time.Hour)
+			d.all[r.ID] = r
+		}
+		if err := d.Abandon(t.Context(), "approval/later"); err != nil {
+			t.Fatal(err)
+		}
+		if got := d.all; got["earlier"].Decision != want.earlier || got["later"].Decision != want.later {
+			t.Errorf("later %s: the earlier request is %s, the later one %s; want %s and %s", state, got["earlier"].Decision, got["later"].Decision, want.earlier, want.later)
+		}
+		if ended := slices.Contains(d.ended, "earlier"); ended != (want.earlier == chat.Replaced) || !ended && !slices.Contains(d.woken, "earlier") {
+			t.Errorf("later %s: of the earlier request, the run ended: %v; woken are %q", state, ended, d.woken)
+		}
 	}
 }
