@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/golang-jwt/jwt/v5"
 
@@ -17,6 +18,7 @@ import (
 	"parley/connectors/web/identity"
 	"parley/core/answer"
 	"parley/core/llm"
+	"parley/internal/lang"
 	"parley/internal/require"
 )
 
@@ -258,4 +260,44 @@ func playTry(t *testing.T, p *tab) {
 	choose("target", "#target")
 	p.wait(`document.querySelector('#target > parley-chat') && all('.launcher').length === 0`)
 	p.shot("try")
+}
+
+// prefers sets the languages of the browser, as in Accept-Language.
+func (p *tab) prefers(languages string) {
+	p.t.Helper()
+	_, err := chromedp.Call(p.ctx, emulation.SetUserAgentOverride, emulation.SetUserAgentOverrideParams{UserAgent: p.eval(`navigator.userAgent`), AcceptLanguage: languages})
+	require.NoError(p.t, err)
+}
+
+// requests lists the files of the chat that a page has requested, with what requested each.
+const requests = `performance.getEntriesByType('resource').filter(({ name }) => /chat-|words/.test(name)).map(({ name, initiatorType }) => name.replace(/.*\//, '').replace(/-.*js/, '') + ' ' + initiatorType).sort().join()`
+
+// The gateway's own page requests the code and the texts of the chat with its HTML, each once, in the best language of the browser.
+func playPreload(t *testing.T, g *gateway, p *tab) {
+	for languages, want := range map[string]string{"de-AT,de": "de-AT", "fi,pt-BR": "pt-BR", "fi": "en"} {
+		p.prefers(languages)
+		p.open(g.url)
+		p.is(requests, "chat other,words.json?"+want+" link")
+		p.is(`document.documentElement.lang + all('textarea')[0].placeholder`, want+lang.In(want).Say("page.write", "agent", "Parley"))
+	}
+}
+
+// The chat works on a page that has a language that is no valid tag, as WordPress does, that unsets
+// all styles, and in a browser without idle callbacks.
+func playOddPage(t *testing.T, p *tab) {
+	g, shop := exampleSite(t, func(l net.Listener) string {
+		return `<!doctype html><html lang=pt-PT-ao90><meta charset=utf-8><title>Shop</title><style>* { all: unset }</style><script src=http://` + l.Addr().String() + `/widget.js data-theme=dark></script><p>Shop</p>`
+	})
+	p.before(`delete window.requestIdleCallback`)
+	p.do(chromedp.Navigate(shop))
+	p.wait(`all('.launcher').length === 1`)
+	p.click(".launcher")
+	p.wait(`all('.empty').length && !all('.empty')[0].hidden`)
+	p.is(`getComputedStyle(all('.chat')[0]).backgroundColor + all('.panel')[0].checkVisibility()`, "rgb(23, 22, 21)true")
+	p.send("hello")
+	g.next(t).finish(completed, "Welcome.")
+	p.shows(".answer .text", "Welcome.")
+	p.wait(`all('time').length === 2`)
+	p.do(chromedp.Reload()) // loaded for its unread answers
+	p.wait(`all('.answer').length === 1`)
 }

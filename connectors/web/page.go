@@ -93,7 +93,7 @@ func pages(o Options) http.Handler {
 	for path, name := range map[string]string{"/{$}": "index.html", loginPath: "login.html"} {
 		mux.HandleFunc("GET "+path, func(rw http.ResponseWriter, r *http.Request) {
 			var b bytes.Buffer
-			_ = must(name, front.ExecuteTemplate(&b, name, map[string]any{"Voice": lang.In(r.Header.Get("Accept-Language")), "Agent": o.Agent.Name, "Chat": chat, "Setup": o.Setup != nil}))
+			_ = must(name, front.ExecuteTemplate(&b, name, map[string]any{"Voice": lang.In(r.Header.Get("Accept-Language")), "Locale": lang.Locale(r.Header.Get("Accept-Language")), "Agent": o.Agent.Name, "Chat": chat, "Setup": o.Setup != nil}))
 			rw.Header().Set("Vary", "Accept-Language")
 			file(b.Bytes(), "text/html; charset=utf-8").ServeHTTP(rw, r)
 		})

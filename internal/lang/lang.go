@@ -53,6 +53,20 @@ func In(locales ...string) Voice {
 	return Voice{Tags()[i]}
 }
 
+// Locale returns the tag of the language that [In] chooses for an Accept-Language header, with the user's script and region
+// if the header has them, such as "de-AT".
+func Locale(header string) string {
+	tag := In(header).Tag()
+	wanted, _, err := language.ParseAcceptLanguage(header)
+	for _, t := range wanted {
+		base, script, region := t.Raw()
+		if own, bad := language.Raw.Compose(base, script, region); err == nil && bad == nil && base.String() == tag {
+			return own.String()
+		}
+	}
+	return tag
+}
+
 var matcher = sync.OnceValue(func() language.Matcher {
 	var tags []language.Tag
 	for _, t := range Tags() {

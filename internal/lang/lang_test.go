@@ -154,6 +154,17 @@ func TestLanguageOfLocales(t *testing.T) {
 	}
 }
 
+func TestLocale(t *testing.T) {
+	for header, want := range map[string]string{
+		"": "en", "de": "de", "de-AT,de;q=0.9": "de-AT", "fi,pt-BR;q=0.8": "pt-BR", "fi": "en", "zh-Hant-HK": "zh-Hant-HK", "gsw": "de", "en-US-u-hc-h12": "en-US",
+		"de-1996": "de", "*": "en", "en;q=0.2, ar-EG": "ar-EG", "<b>": "en",
+	} {
+		if got := Locale(header); got != want || In(got) != In(header) {
+			t.Errorf("Locale(%q) = %q, want %q", header, got, want)
+		}
+	}
+}
+
 func TestSentences(t *testing.T) {
 	if got, want := In("de").Say("language.which", "languages", "x, y", "tag", "de"), "Ich spreche diese Sprachen: x, y. Wähle eine mit `/language de`, oder `/language auto` für die Sprache deiner App."; got != want {
 		t.Errorf("the sentence is %q; want %q", got, want)

@@ -6,7 +6,8 @@ let words: Strings = {};
 let language = '';
 
 // speak chooses the language of everything that is drawn from now on.
-export function speak(locale: string, strings: Strings): void {
+export function speak(asked: string, strings: Strings): void {
+  const locale = /^[a-z]{2,3}(-[a-z]{4})?(-[a-z]{2})?/i.exec(asked)?.[0] ?? 'en'; // sites write more, which Intl refuses
   if (language !== locale) words = {};
   language = locale;
   Object.assign(words, strings);

@@ -67,7 +67,7 @@ class Chat extends HTMLElement {
     this.#root.append(frame);
     this.#mark();
     if (this.#inline || this.hasAttribute('open')) this.open();
-    else if (stored(this.#place)) requestIdleCallback?.(() => this.#load()) ?? this.#load(); // for its unread answers
+    else if (stored(this.#place)) window.requestIdleCallback?.(() => this.#load()) ?? this.#load(); // for its unread answers; not every browser has idle callbacks
   }
 
   disconnectedCallback() {
@@ -172,7 +172,7 @@ class Chat extends HTMLElement {
   }
 
   #locale(): string {
-    return (this.getAttribute('locale') || !this.hasAttribute('page') && document.documentElement.lang || navigator.language).replace('_', '-');
+    return (this.getAttribute('locale') || document.documentElement.lang || navigator.language).replace('_', '-');
   }
 
   #mark() {
