@@ -95,10 +95,15 @@ func playChats(t *testing.T, g *gateway, p *tab) {
 	p.eval(`(all('.rename')[0].value = 'About <b>tea</b>', all('.rename')[0].focus(), '')`)
 	p.enter()
 	p.shows(".past .title", "About <b>tea</b>")
+	p.wait(`all('.past .pick')[0].matches(':focus')`)
+	p.eval(`(all('[aria-label="Delete About <b>tea</b>"]')[0].focus(), '')`)
 	p.click(`[aria-label="Delete About <b>tea</b>"]`)
 	p.wait(`all('.past li').length === 0 && all('.message').length === 0`)
+	p.is(`all('.search input')[0].matches(':focus')`, "true") // the focused button is gone
+	p.eval(`(all('.undo .link')[0].focus(), '')`)
 	p.click(".undo .link")
 	p.wait(`all('.past li').length === 1`)
+	p.is(`all('.search input')[0].matches(':focus')`, "true")
 	p.click(".past .pick")
 	p.shows(".answer .text", "Green.")
 }
@@ -122,6 +127,31 @@ func playTwoTabs(t *testing.T, g *gateway, p *tab) {
 	r.say("eed.")
 	r.finish(completed, "")
 	other.wait(`shown('.answer:last-child .text') === 'Indeed.' && all('.question').length === 2 && all('.stop')[0].hidden`)
+}
+
+// What a person or a reminder says while the page is open is shown, read by screen readers, and counted as unread where the chat is closed.
+func playUnasked(t *testing.T, p *tab) {
+	b, l := newBackend(), listen(t, "127.0.0.1:0")
+	shop := site(t, l, "data-open")
+	g := start(t, b, l, func(o *web.Options) { o.Origins = []string{shop} })
+	p.open(shop)
+	p.send("one")
+	r := g.next(t)
+	r.finish(completed, "Yes.")
+	p.shows(".answer .text", "Yes.")
+	p.wait(`all('.stop')[0].hidden`)
+	post := func(id chat.MemoryID, text string, later time.Duration) {
+		b.mu.Lock()
+		b.said[r.question.Room] = append(b.said[r.question.Room], chat.Memory{ID: id, Room: r.question.Room, Author: "agent", Text: text, At: time.Now().Add(later)})
+		b.mu.Unlock()
+		p.eval(`document.dispatchEvent(new Event('visibilitychange'))`) // otherwise it takes five seconds
+	}
+	post("ada/1", "**Ada**: Hello.", -time.Second)
+	p.wait(`all('.answer').length === 2 && shown('.answer:last-child .text') === 'Ada: Hello.'`)
+	p.wait(`all('.unseen[aria-live="polite"]')[0].textContent === 'Ada: Hello.'`)
+	p.eval(`(parley.close(), '')`)
+	post("ada/2", "**Ada**: Are you there?", time.Second)
+	p.wait(`all('.launcher')[0].ariaLabel === 'Chat with Ada, 1 new'`)
 }
 
 // rich has all that Markdown can, in both directions.
@@ -181,8 +211,7 @@ func playAccessible(t *testing.T, g *gateway, p *tab) {
 
 // Right to left, the numbers of lists and the page itself stay in sight on a phone, also at 200 % zoom and with forced colors.
 func playRightToLeft(t *testing.T, g *gateway, p *tab) {
-	p.before(`Object.defineProperty(navigator, 'language', { value: 'ar' })`)
-	p.before(`document.addEventListener('DOMContentLoaded', () => { document.documentElement.lang = 'ar'; })`)
+	p.prefers("ar")
 	p.do(chromedp.EmulateViewport(390, 844))
 	p.open(g.url)
 	p.is(`getComputedStyle(all('.chat')[0]).direction`, "rtl")

@@ -59,6 +59,18 @@ func playSentences(t *testing.T, g *gateway, p *tab) {
 	p.open(g.url)
 	p.wait(`all('.answer').length === 1 && all('.unseen[aria-live="polite"]').length === 1`)
 	p.is(said, "")
+	p.send("ご注文は？")
+	r = g.next(t)
+	r.say("紅茶です。緑茶もあります。他")
+	p.wait(said + ` === '紅茶です。緑茶もあります。'`)
+	r.say("に。\n\nنعم. هل تريد الشاي؟ Which one")
+	p.wait(said + `.endsWith('هل تريد الشاي؟')`)
+	r.offer("tea", "Assam", "Sencha") // the answer waits
+	p.wait(said + `.endsWith('|Which one')`)
+	r.goOn()
+	r.say(". Thanks.")
+	r.finish(completed, "")
+	p.wait(said + `.endsWith('|Which one|. Thanks.')`)
 }
 
 // The Tab key goes from the head over the messages to the text field, in the order in which they are seen, and nothing moves with reduced motion.

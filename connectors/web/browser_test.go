@@ -291,6 +291,7 @@ func TestBrowser(t *testing.T) {
 		"sentences":       playSentences,
 		"a phone":         playPhone,
 		"cancel a file":   playCancel,
+		"preload":         playPreload,
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := start(t, newBackend(), listen(t, "127.0.0.1:0"), nil)
@@ -325,6 +326,8 @@ func TestBrowser(t *testing.T) {
 	t.Run("focus order", func(t *testing.T) { playFocusOrder(t, newTab(t, ctx)) })
 	t.Run("closed", func(t *testing.T) { playClosedLabel(t, newTab(t, ctx)) })
 	t.Run("accessible elsewhere", func(t *testing.T) { playAccessibleEmbed(t, newTab(t, ctx)) })
+	t.Run("an odd page", func(t *testing.T) { playOddPage(t, newTab(t, ctx)) })
+	t.Run("unasked", func(t *testing.T) { playUnasked(t, newTab(t, ctx)) })
 	t.Run("tag manager", func(t *testing.T) { playTagManager(t, newTab(t, ctx)) })
 	t.Run("example in WordPress", func(t *testing.T) { playWordPressExample(t, newTab(t, ctx)) })
 	t.Run("example of a frame", func(t *testing.T) { playFrameExample(t, newTab(t, ctx)) })

@@ -2,7 +2,7 @@
 
 import { type Ask, Gateway, Refusal } from './api';
 import type { Attachments, Attached } from './attachments';
-import { Conversation } from './conversation';
+import { Conversation, pause } from './conversation';
 import { newKey } from './dom';
 import type { Frame, Message, Rating } from './frames';
 import { type Answer, type Event, nothing, type Question, reduce, type State } from './state';
@@ -24,6 +24,7 @@ export class Controller {
   readonly gateway: Gateway;
   #turns = new Set<Turn>();
   #life = new AbortController(); // aborted when another conversation is shown
+  #watching = new AbortController();
   #tabs: BroadcastChannel | null;
   #attaching: Promise<void> | undefined;
   #missed = false; // another tab has sent something, while answers were in progress here
@@ -255,7 +256,27 @@ export class Controller {
     for (const other of this.#turns) if (other.asker === turn) this.#do({ type: 'reveal', key: other.key });
     this.#do({ type: 'busy', busy: this.#turns.size });
     this.#tabs?.postMessage({ id: this.conversation.id });
-    if (this.#missed && this.#turns.size === 0) this.#sync();
+    if (this.#turns.size > 0) return;
+    if (this.#missed) this.#sync();
+    this.#watch();
+  }
+
+  // watch shows messages that arrive unasked, such as those of a person: within seconds at first, and more and more seldom later.
+  async #watch(): Promise<void> {
+    this.#watching.abort();
+    this.#watching = new AbortController();
+    const signal = AbortSignal.any([this.signal, this.#watching.signal]);
+    for (let since = Date.now(); ;) {
+      await pause(Math.max(5000, (Date.now() - since) / 6), signal);
+      const messages = this.conversation.id && !signal.aborted ? await this.conversation.messages(signal, () => {}).catch((): Message[] => []) : [];
+      if (signal.aborted || this.#turns.size > 0) return;
+      const fresh = messages.filter(({ id, waiting, clientMessageId }) => !waiting && !this.state.items.some((item) => item.id === id || item.key === clientMessageId));
+      if (fresh.length === 0) continue;
+      since = Date.now();
+      const answer = fresh.findLast(({ role }) => role !== 'user');
+      if (answer) this.answered({ ...answer, kind: 'answer' } as unknown as Answer);
+      this.#recall(messages);
+    }
   }
 
   #frame(turn: Turn, frame: Frame): void {
@@ -314,6 +335,7 @@ export class Controller {
       if (signal.aborted) return;
       this.tell('');
       this.#recall(messages);
+      if (this.#turns.size === 0) this.#watch();
     } catch (refusal) {
       if (!signal.aborted) this.tell((refusal as Refusal).message);
     }

@@ -132,17 +132,19 @@ export class Conversation {
 // backOff grows with each attempt, with jitter.
 export const backOff = (tries: number) => Math.min(longest, shortest * 2 ** tries) * (0.5 + Math.random());
 
-// pause ends early when the network is back or signal is aborted.
+// pause ends early when the network or the visitor is back or signal is aborted.
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
       clearTimeout(timer);
       window.removeEventListener('online', end);
+      document.removeEventListener('visibilitychange', end);
       signal.removeEventListener('abort', end);
       resolve();
     };
     const timer = setTimeout(end, ms);
     window.addEventListener('online', end);
+    document.addEventListener('visibilitychange', end);
     signal.addEventListener('abort', end);
   });
 }

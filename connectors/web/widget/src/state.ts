@@ -22,6 +22,7 @@ export interface Answer {
   kind: 'answer'; key: string; id?: string | undefined; asked: string; text: string; live: boolean; hidden: boolean; status: string; reasoning: string; trail: string[]; calls: Call[];
   offer: Offer | null; failed: boolean; note: string; at: number; rating: Rating;
   unable?: boolean; // the agent failed, or a limit is reached
+  fresh?: boolean; // it has arrived whole, while the page was open
 }
 
 export type Item = Question | Answer;
@@ -106,7 +107,7 @@ function recalled(before: Item[], messages: Message[]): Item[] {
     }
     const same = out.findIndex(({ id }) => id === message.id);
     if (same >= 0) out.splice(same, 1); // messages sent in quick succession share an answer
-    out.push(fromHistory(message, key, of));
+    out.push({ ...fromHistory(message, key, of), fresh: before.length > 0 && !before.some((item) => item.key === key) });
   }
   return out;
 }

@@ -39,6 +39,12 @@ class World {
     for (const end of this.#streams) end();
   }
 
+  // post stores a message that no tab has asked for, such as a person's.
+  post(): void {
+    if (this.messages.length === 0) return; // there is no conversation
+    this.messages.push({ id: `p${this.messages.length}`, role: 'assistant', text: `post ${this.messages.length}`, timestamp: 1 });
+  }
+
   grow(): void {
     for (const run of this.runs.values()) if (!run.over) run.text += `${this.roll(10)} `;
   }
@@ -151,7 +157,7 @@ function tab(): Controller {
 const shown = ({ state: { items } }: Controller) => [items.filter(({ kind }) => kind === 'question').map(({ text }) => text), items.flatMap((item) => (item.kind === 'answer' && item.text && !item.live && !item.note ? [item.text] : []))];
 const stored = ({ messages }: World) => [messages.filter(({ role }) => role === 'user').map(({ text }) => text), messages.filter(({ role }) => role !== 'user').map(({ text }) => text)];
 
-test('two tabs end with the truth, after any cuts, restarts and reloads', async () => {
+test('two tabs end with the truth, after any cuts, restarts, reloads and messages of others', async () => {
   for (let seed = 0; seed < 40; seed++) {
     const roll = random(seed);
     const world = new World(roll);
@@ -159,9 +165,10 @@ test('two tabs end with the truth, after any cuts, restarts and reloads', async 
     const tabs = [tab(), tab()];
     for (let step = 5 + roll(25), n = 0; step > 0; step--) {
       const which = roll(2);
-      switch (roll(7)) {
+      switch (roll(8)) {
         case 0: tabs[which]!.send(`question ${n++}`); break;
         case 1: world.cut(); break;
+        case 4: world.post(); break;
         case 2: if (roll(3) === 0) world.finish(); break;
         case 3:
           if (roll(3) > 0) break;

@@ -35,7 +35,7 @@ export function App({ controller, options }: { controller: Controller; options: 
       {chats && <Later part="ChatList" controller={controller} />}
       <div class="middle" hidden={Boolean(chats)}><Log controller={controller} options={options} view={view} /></div>
       <div hidden={Boolean(chats)}>{unable.current && <Later part="Contact" controller={controller} />}<Composer controller={controller} agent={agent} accept={options.accept} busy={state.busy > 0} privacy={options.privacy} close={close} /></div>
-      {current && <Announcer key={current.key} text={current.text} live={current.live} />}
+      {current && <Announcer key={current.key} text={current.text} live={current.live && !current.offer} fresh={current.live || current.fresh} />}
       {image && <Later part="Viewer" controller={controller} {...image} close={() => setImage(null)} />}
     </Frame>
   );

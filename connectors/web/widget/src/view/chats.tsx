@@ -61,7 +61,8 @@ export class Past {
 export function ChatList({ controller }: { controller: Controller }) {
   const { list, query, undo, error } = controller.chats!;
   const search = useRef<HTMLInputElement>(null);
-  useEffect(() => search.current!.focus(), []);
+  const refocus = () => search.current!.focus(); // before the focused button goes
+  useEffect(refocus, []);
   const key = (event: KeyboardEvent) => {
     if (event.key !== 'Escape') return;
     event.stopPropagation();
@@ -70,31 +71,33 @@ export function ChatList({ controller }: { controller: Controller }) {
   return (
     <section class="past" aria-label={t('Past chats')} onKeyDown={key}>
       <div class="search"><Drawing name="search" /><input type="search" ref={search} value={query} placeholder={t('Search your chats')} aria-label={t('Search your chats')} onInput={() => controller.chats!.search(search.current!.value)} /></div>
-      {undo && <p class="undo" role="status">{t('Deleted.')} <button type="button" class="link" onClick={() => controller.chats!.restore(undo)}>{t('Undo')}</button></p>}
+      {undo && <p class="undo" role="status">{t('Deleted.')} <button type="button" class="link" onClick={() => { refocus(); controller.chats!.restore(undo); }}>{t('Undo')}</button></p>}
       {error && <p class="undo" role="alert">{error}</p>}
       {list?.length === 0 && <p class="none">{query ? t('No chat has these words.') : t('Your chats will be here.')}</p>}
-      <ul>{list?.map((chat) => <Row key={chat.id} controller={controller} chat={chat} />)}</ul>
+      <ul>{list?.map((chat) => <Row key={chat.id} controller={controller} chat={chat} refocus={refocus} />)}</ul>
     </section>
   );
 }
 
-function Row({ controller, chat }: { controller: Controller; chat: Chat }) {
-  const [renaming, setRenaming] = useState(false);
+function Row({ controller, chat, refocus }: { controller: Controller; chat: Chat; refocus: () => void }) {
+  const [renaming, setRenaming] = useState<boolean | null>(null); // null before and after
+  const pick = useRef<HTMLButtonElement>(null);
+  useEffect(() => { if (renaming === false) pick.current!.focus(); }, [renaming]);
   const title = chat.title || t('New chat');
   const current = chat.id === controller.conversation.id;
-  if (renaming) return <li><Rename title={title} done={(text) => { setRenaming(false); if (text) controller.chats?.rename(chat, text); }} /></li>;
+  if (renaming) return <li><Rename title={title} done={(text, left) => { setRenaming((now) => (left && now ? null : false)); if (text) controller.chats?.rename(chat, text); }} /></li>;
   return (
     <li class={current ? 'current' : undefined}>
-      <button type="button" class="pick" aria-current={current || undefined} onClick={() => (current ? controller.closeList() : controller.enter(chat.id))}>
+      <button type="button" class="pick" ref={pick} aria-current={current || undefined} onClick={() => (current ? controller.closeList() : controller.enter(chat.id))}>
         <span class="title" dir="auto">{title}</span><time>{day(new Date(chat.updatedAt).getTime())}</time>
       </button>
       <Button icon="edit" label={t('Rename {title}', { title })} onClick={() => setRenaming(true)} />
-      <Button icon="trash" label={t('Delete {title}', { title })} onClick={() => controller.chats!.remove(chat)} />
+      <Button icon="trash" label={t('Delete {title}', { title })} onClick={() => { refocus(); controller.chats!.remove(chat); }} />
     </li>
   );
 }
 
-function Rename({ title, done }: { title: string; done: (text: string) => void }) {
+function Rename({ title, done }: { title: string; done: (text: string, left?: boolean) => void }) {
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => input.current!.select(), []);
   const key = (event: KeyboardEvent) => {
@@ -103,5 +106,5 @@ function Rename({ title, done }: { title: string; done: (text: string) => void }
     event.stopPropagation();
     done(event.key === 'Enter' ? input.current!.value : '');
   };
-  return <input class="rename" ref={input} defaultValue={title} maxLength={120} aria-label={t('Title')} onKeyDown={key} onBlur={() => done(input.current?.value ?? '')} />;
+  return <input class="rename" ref={input} defaultValue={title} maxLength={120} aria-label={t('Title')} onKeyDown={key} onBlur={() => done(input.current?.value ?? '', true)} />;
 }

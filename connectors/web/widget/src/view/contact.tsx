@@ -17,11 +17,15 @@ export function Contact({ controller, offered }: { controller: Controller; offer
     if (!offered && !notice.until && !(last?.kind === 'answer' && last.unable)) return null;
     return <p class="contact"><button type="button" class="link" onClick={() => setKey(newKey())}>{t('Leave a message for a person')}</button></p>;
   }
+  const done = () => {
+    setKey('');
+    controller.focus();
+  };
   const leave = async (event: Event) => {
     event.preventDefault();
     try {
       await controller.gateway.request('POST', 'api/contact', { address: address.current!.value, text: text.current!.value, clientMessageId: key, page: location.origin + location.pathname });
-      setKey('');
+      done();
       controller.tell(t('Thank you. Your message has been passed on.'));
     } catch (error) {
       controller.tell((error as Error).message);
@@ -32,7 +36,7 @@ export function Contact({ controller, offered }: { controller: Controller; offer
       <input required maxLength={200} dir="auto" autocomplete="email" aria-label={t('Your e-mail address or phone number')} placeholder={t('Your e-mail address or phone number')} ref={address} />
       <textarea required maxLength={2000} rows={3} dir="auto" aria-label={t('Your message')} placeholder={t('Your message')} defaultValue={controller.last?.text ?? ''} ref={text} />
       <button class="chip" type="submit">{t('Send')}</button>
-      <button class="chip" type="button" onClick={() => setKey('')}>{t('Cancel')}</button>
+      <button class="chip" type="button" onClick={done}>{t('Cancel')}</button>
     </form>
   );
 }

@@ -44,14 +44,14 @@ export function Avatar({ name, src }: { name: string; src?: string | undefined }
   return <span class="avatar" aria-hidden="true">{src && !broken ? <img src={src} alt="" onError={() => setBroken(true)} /> : [...name][0]?.toUpperCase()}</span>;
 }
 
-// Announcer lets screen readers read an answer by sentences while it is written.
-export function Announcer({ text, live }: { text: string; live: boolean }) {
+// Announcer lets screen readers read an answer by sentences while it is written, and all of it when it waits for the reader.
+export function Announcer({ text, live, fresh }: { text: string; live: boolean; fresh: boolean | undefined }) {
   const region = useRef<HTMLDivElement>(null);
-  const read = useRef(live ? 0 : text.length); // what a reload shows was read before
+  const read = useRef(fresh ? 0 : text.length); // what a reload shows was read before
   useEffect(() => {
     if (text.length < read.current) read.current = 0;
     const rest = text.slice(read.current);
-    const end = live ? [...rest.matchAll(/[.!?。！？…](?=\s)|\n\n/g)].at(-1) : { index: rest.length, 0: '' };
+    const end = live ? [...rest.matchAll(/[.!?؟…](?=\s)|[。！？]|\n\n/g)].at(-1) : { index: rest.length, 0: '' };
     if (!end || !rest) return;
     const until = end.index + end[0].length;
     const words = rest.slice(0, until).replace(/[*_`#>|~]+/g, '').trim();
