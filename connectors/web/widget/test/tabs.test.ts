@@ -143,7 +143,7 @@ function enter(world: World): void {
   const localStorage = { getItem: (key: string) => world.storage.get(key) ?? null, setItem: (key: string, value: string) => world.storage.set(key, value), removeItem: (key: string) => world.storage.delete(key) };
   Object.assign(globalThis, {
     window, localStorage, document: Object.assign(new EventTarget(), { hidden: false }), fetch: world.fetch.bind(world), BroadcastChannel: class { constructor(name: string) { return new Channel(name, world); } },
-    setTimeout: (run: () => void, ms = 0) => later(run, ms > 40_000 ? ms : ms / speed), // but for the patience with a silent stream
+    setTimeout: (run: () => void, ms = 0) => later(run, ms > 40_000 ? ms : ms < 5000 ? ms / speed : ms / speed * 10), // but for the patience with a silent stream; what is asked again and again leaves quiet times
   });
 }
 
