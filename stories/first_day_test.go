@@ -237,7 +237,7 @@ func TestStrangerAsksForAccess(t *testing.T) {
 		}
 		asked := 0
 		for _, text := range connectortest.BotTexts(c, c.ada) {
-			if strings.Contains(text, "would like to talk to me on discord") {
+			if strings.Contains(text, "would like to talk to me on Discord") {
 				asked++
 			}
 		}

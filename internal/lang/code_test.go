@@ -58,7 +58,7 @@ func words(x ast.Expr) (string, bool) {
 }
 
 // built are the beginnings of keys that code completes at run time.
-var built = []string{"command.", "failure.", "limit.", "cost.", "remind.repeat.", "memory.about.", "page.", "front."}
+var built = []string{"command.", "failure.", "limit.", "cost.", "remind.repeat.", "memory.about.", "page.", "front.", "platform."}
 
 // dynamic reports whether code can build key.
 func dynamic(key string) bool {

@@ -112,8 +112,17 @@ func Is(key, said string) bool {
 	return false
 }
 
-// Say returns the sentence with this key. pairs are the names of its placeholders, each followed by the value. A key that
-// the catalog lacks is returned as it is.
+// platform returns the name of the platform of a connector, as users know it. A connector that the catalog lacks keeps its own.
+func (v Voice) platform(connector string) string {
+	key := "platform." + connector
+	if name := v.Say(key); name != key {
+		return name
+	}
+	return connector
+}
+
+// Say returns the sentence with this key. pairs are the names of its placeholders, each followed by the value; that of "platform" is the name of a
+// connector, such as "web". A key that the catalog lacks is returned as it is.
 func (v Voice) Say(key string, pairs ...any) string {
 	t, ok := catalog()[v.Tag()][key]
 	if !ok {
@@ -127,7 +136,11 @@ func (v Voice) Say(key string, pairs ...any) string {
 		if n, ok := pairs[i+1].(int); ok && pairs[i] == "n" {
 			count = n
 		}
-		values = append(values, fmt.Sprintf("{%v}", pairs[i]), fmt.Sprint(pairs[i+1]))
+		value := fmt.Sprint(pairs[i+1])
+		if pairs[i] == "platform" {
+			value = v.platform(value)
+		}
+		values = append(values, fmt.Sprintf("{%v}", pairs[i]), value)
 	}
 	return strings.NewReplacer(values...).Replace(t.form(v.Tag(), count))
 }
