@@ -94,7 +94,7 @@ func TestPersonTakesOver(t *testing.T) {
 		}
 		c.waitShown(c.ada, "about order 7")
 		before := len(c.since(c.ada, 0))
-		if card := c.since(c.ada, 0)[before-1]; !strings.Contains(card, "My order has not come.") {
+		if card := c.since(c.ada, 0)[before-1]; !strings.Contains(card, "My order has not come.") || !strings.Contains(card, "asks for a person on the web page.") {
 			c.Errorf("the card is %q", card)
 		}
 		restart()
@@ -431,6 +431,9 @@ func TestPersonAsksForDrafts(t *testing.T) {
 		c.waitShown(c.ada, "You're talking to the assistant.")
 		w.Press(connectortest.Ada, c.ada, 0)
 		c.waitShown(c.ada, "You're talking to A visitor")
+		if got := *c.readAll(c.send(id, "0", "/person suggest")).FullText; got != "Ada is here already. Just write." {
+			c.Errorf("the visitor's /person suggest is answered with %q", got)
+		}
 		c.readAll(c.send(id, "2", "Is the tea organic?"))
 		for i, draft := range []string{"No idea.", "Yes, all of it."} {
 			c.model.Queue(modelfake.Script{modelfake.Text(draft)})
@@ -814,7 +817,7 @@ func TestPersonCanNotBeReached(t *testing.T) {
 			return
 		}
 		c.Say(connectortest.Ada, c.ada, "/block "+c.Account(connectortest.Bob))
-		c.waitShown(c.ada, "talks to the assistant again")
+		c.waitShown(c.ada, "Bob was blocked.")
 	})
 }
 
@@ -842,5 +845,148 @@ func TestPersonReadsCorrectionOfThePage(t *testing.T) {
 			c.Errorf("the correction is answered with %s", resp.Status)
 		}
 		c.waitShown(c.ada, "organic?")
+	})
+}
+
+// When two answers in a row fail, a person is asked for, once until an answer succeeds, also if the gateway dies. The user reads what /person says, and
+// the owner the reason in their language.
+func TestPersonIsAskedForAfterFailures(t *testing.T) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		bob := c.Direct(connectortest.Bob)
+		c.cfg.People.Allowed = append(c.cfg.People.Allowed, config.Member(c.Account(connectortest.Bob)))
+		c.startDesk()
+		c.Say(connectortest.Ada, c.ada, "/language de")
+		c.Pass(10 * time.Second)
+		ask := func(works bool, asked, cards int) {
+			c.Helper()
+			if !works {
+				c.model.Queue(modelfake.Script{modelfake.Status(http.StatusUnauthorized, "")})
+			}
+			c.Say(connectortest.Bob, bob, "How much is tea?")
+			c.Pass(2 * time.Minute)
+			if got := strings.Join(c.since(bob, 0), "\n"); strings.Count(got, "I've asked for a person") != asked {
+				c.Errorf("the user reads %s; want %d requests", got, asked)
+			}
+			if got := strings.Join(c.since(c.ada, 0), "\n"); strings.Count(got, "zweimal hintereinander nicht antworten") != cards {
+				c.Errorf("the owner reads %s; want %d cards", got, cards)
+			}
+		}
+		ask(false, 0, 0)
+		c.crash()
+		c.start()
+		c.model.Queue(modelfake.Script{modelfake.Status(http.StatusUnauthorized, "")})
+		c.Say(connectortest.Bob, bob, "And cake?")
+		c.waitShown(c.ada, "zweimal hintereinander nicht antworten")
+		c.crash()
+		c.start()
+		c.Pass(time.Minute)
+		ask(false, 1, 1)
+		ask(true, 1, 1)
+		ask(false, 1, 1)
+		ask(false, 2, 1) // the request is still open
+		c.Platform.(buttonPlatform).Press(connectortest.Ada, c.ada, 0)
+		c.waitShown(bob, "is here now")
+	})
+}
+
+// Outside of the opening hours, the second failed answer names them and offers the form. Where no person can be reached, it says nothing about one; nor does
+// that to an owner.
+func TestPersonAfterFailuresOutsideOfTheOpeningHours(t *testing.T) {
+	onTelegram(t, func(c *chatHarness, _ *telegramworld.Platform) {
+		bob := c.Direct(connectortest.Bob)
+		c.cfg.People.Allowed = append(c.cfg.People.Allowed, config.Member(c.Account(connectortest.Bob)))
+		fail := func(who connectortest.User, in connectortest.Room) string {
+			n := len(c.since(in, 0))
+			for range 2 {
+				c.model.Queue(modelfake.Script{modelfake.Status(http.StatusUnauthorized, "")})
+				c.Say(who, in, "How much is tea?")
+				c.Pass(2 * time.Minute)
+			}
+			return strings.Join(c.since(in, n), "\n")
+		}
+		if got := fail(connectortest.Bob, bob); strings.Contains(got, "reached from here") {
+			c.Errorf("without an owner the user reads %s", got)
+		}
+		c.cfg.People.Hours, c.cfg.Timezone = []string{"Wed 12:00-12:01"}, "UTC"
+		c.startDesk()
+		c.Say(connectortest.Bob, bob, "Thanks")
+		c.Pass(10 * time.Second)
+		if got := fail(connectortest.Ada, c.ada); strings.Contains(got, "People are here") {
+			c.Errorf("the owner reads %s", got)
+		}
+		if got := fail(connectortest.Bob, bob); strings.Count(got, "People are here Wed 12:00-12:01 (UTC).") != 1 || strings.Count(got, "An address for the reply") != 1 {
+			c.Errorf("the user reads %s", got)
+		}
+	})
+}
+
+// A person whose direct messages are closed on Discord is replaced: their user is told, and does not read that the message has arrived. A user who has
+// closed theirs ends the talk.
+func TestPersonClosesDirectMessages(t *testing.T) {
+	onDiscord(t, func(c *chatHarness, w *discordworld.Platform) {
+		bob := c.Direct(connectortest.Bob)
+		c.cfg.People.Allowed = append(c.cfg.People.Allowed, config.Member(c.Account(connectortest.Bob)))
+		c.cfg.People.Staff = []config.Member{config.Member(c.Account(connectortest.Eve))}
+		c.startDesk()
+		eve := c.Direct(connectortest.Eve)
+		c.Say(connectortest.Eve, eve, "Hello")
+		c.Pass(10 * time.Second)
+		c.joinTalk(bob)
+		c.forgotten = map[string]bool{"": true} // refused messages are not shown
+		w.Fake.CloseDMs(w.User(connectortest.Ada))
+		c.Say(connectortest.Bob, bob, "My tea is cold")
+		c.waitShown(bob, "Ada has left.")
+		c.waitShown(eve, "My tea is cold")
+		c.Pass(15 * time.Minute)
+		c.wantNotShown(bob, "has arrived")
+		w.Press(connectortest.Eve, eve, 0)
+		c.waitShown(bob, "is here now")
+		w.Fake.CloseDMs(w.User(connectortest.Bob))
+		c.Say(connectortest.Eve, eve, "What is it?")
+		c.waitShown(eve, "Bob can't be reached any more.")
+		c.Say(connectortest.Eve, eve, "Are you there?")
+		c.waitShown(eve, "You said")
+	})
+}
+
+// Outside of the opening hours, with no one reachable but on the operator's page, a request names the hours and offers the form; the page lists its message.
+func TestPersonOutsideOfTheOpeningHoursOnTheOperatorsPage(t *testing.T) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		c.cfg.People.Hours, c.cfg.Timezone = []string{"Wed 12:00-12:01"}, "UTC"
+		c.startDesk()
+		o := c.logIn(connectortest.Ada)
+		for _, text := range []string{"/person", "ada@example.org", "My tea is cold"} { // her own request has no other direct chat
+			c.Say(connectortest.Ada, c.ada, text)
+			c.Pass(10 * time.Second)
+		}
+		got := strings.Join(c.since(c.ada, 0), "\n")
+		for _, want := range []string{"People are here Wed 12:00-12:01 (UTC).", "An address for the reply", "passed your message on"} {
+			if !strings.Contains(got, want) {
+				c.Errorf("the user reads %s; want %q", got, want)
+			}
+		}
+		if page := o.get("/requests"); !strings.Contains(page, "ada@example.org: My tea is cold") {
+			c.Errorf("the page is %s", page)
+		}
+		c.Pass(15 * time.Minute)
+		c.wantNotShown(c.ada, "No one has come yet")
+	})
+}
+
+// A person takes over while an answer waits to be checked: the user reads of the person, and no word of the answer that has ended.
+func TestPersonTakesOverDuringHeldAnswer(t *testing.T) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		bob, _ := withHeld(c)
+		o := c.logIn(connectortest.Ada)
+		c.Say(connectortest.Bob, bob, "/person")
+		c.waitShown(c.ada, "asks for a person")
+		request := o.id(o.get("/requests"))
+		c.askHeld(bob, "How much is tea?", "Tea costs 3 euros.")
+		o.post("/talk?id="+url.QueryEscape(request), "do", "take over", "id", request)
+		c.waitShown(bob, "is here now")
+		c.Pass(time.Minute)
+		for _, part := range []string{"Stopped.", "being checked", "3 euros"} {
+			c.wantNotShown(bob, part)
+		}
 	})
 }

@@ -161,8 +161,8 @@ func (hs *Handovers) sendCards(ctx context.Context, room chat.RoomID, h Handover
 	for id, desk := range staff {
 		ctx := hs.Speak(ctx, id)
 		card := lang.Say(ctx, "person.card", "user", text.Unmarked(h.Name), "platform", r.Address.Connector)
-		if h.Why != "" {
-			card += "\n“" + text.Unmarked(h.Why) + "”"
+		if why := h.Reason(ctx); why != "" {
+			card += "\n“" + text.Unmarked(why) + "”"
 		}
 		err := hs.Tell(ctx, chat.Notice{
 			To: chat.Address{Room: desk}, Key: h.key("card"), Text: chat.JoinParagraphs(card, last),

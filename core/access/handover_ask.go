@@ -17,7 +17,10 @@ import (
 // question is nil if there is no such talk: then the reply is that of Command. It fails with the error of the model or the store.
 func (hs *Handovers) Suggest(ctx context.Context, m chat.Memory) (draft string, ask *chat.Question, err error) {
 	asked, h, err := hs.find(ctx, m.Room)
-	if err != nil || asked == "" || h.Person != m.Author || m.Room == asked {
+	switch {
+	case err == nil && m.Room == asked && h.Person != "":
+		return lang.Say(ctx, "person.here", "person", h.As), nil, nil
+	case err != nil || asked == "" || h.Person != m.Author || m.Room == asked:
 		return lang.Say(ctx, "person.nothing"), nil, err
 	}
 	if draft, err = hs.Draft(ctx, asked, m.Author); err != nil || draft == "" {
@@ -57,6 +60,17 @@ func (hs *Handovers) Command(ctx context.Context, m chat.Memory, argument string
 	return hs.Ask(ctx, m, argument)
 }
 
+// Failing is the reason of a request after failed answers. It is a sentence of the catalog: each reader gets it in their language.
+const Failing = "person.failing"
+
+// Reason returns the reason of the request; "" if there is none.
+func (h Handover) Reason(ctx context.Context) string {
+	if h.Why == Failing {
+		return lang.Say(ctx, Failing)
+	}
+	return h.Why
+}
+
 // Ask asks for a person on behalf of the author of m, and returns the reply. It fails with the error of the store.
 func (hs *Handovers) Ask(ctx context.Context, m chat.Memory, why string) (string, error) {
 	room, err := hs.Store.Room(ctx, m.Room)
@@ -73,18 +87,13 @@ func (hs *Handovers) Ask(ctx context.Context, m chat.Memory, why string) (string
 		return "", err
 	case !room.Kind.Private():
 		return lang.Say(ctx, "person.direct"), nil
-	case !hs.Policy.within(now) && len(staff) > 0:
+	case !hs.Policy.within(now) && (len(staff) > 0 || onPage):
 		said := lang.Say(ctx, "person.closed", "hours", strings.Join(hs.Policy.Hours, ", "), "zone", now.Format("MST"))
 		return said, offerForm(ctx, hs, m.Author, m.Room, "leave/"+string(m.ID))
 	case len(staff) == 0 && !onPage:
 		return lang.Say(ctx, "person.none"), nil
 	}
-	h, err := hs.change(ctx, m.Room, func(was Handover, all map[chat.EntityID]Handover) (Handover, error) {
-		if was.ID != "" || len(all) >= mostHandovers {
-			return was, errUnchanged
-		}
-		return Handover{ID: rand.Text(), Asker: m.Author, Name: cmp.Or(text.Label(m.Name), lang.Say(ctx, "person.visitor")), Why: text.OneLine(why, cardLine), Since: time.Now().UTC()}, nil
-	})
+	h, err := hs.request(ctx, m, text.OneLine(why, cardLine), false)
 	switch {
 	case err != nil:
 		return "", err
@@ -94,6 +103,21 @@ func (hs *Handovers) Ask(ctx context.Context, m chat.Memory, why string) (string
 		return lang.Say(ctx, "person.here", "person", h.As), nil
 	}
 	return lang.Say(ctx, "person.asked"), hs.sendCards(ctx, m.Room, h)
+}
+
+// request records that the author of m asks for a person, unless they have. A reason that they left as a message replaces an earlier one, and is not
+// followed by a word that no one has come. The record is zero if there are too many. It fails with the error of the store.
+func (hs *Handovers) request(ctx context.Context, m chat.Memory, why string, left bool) (Handover, error) {
+	return hs.change(ctx, m.Room, func(was Handover, all map[chat.EntityID]Handover) (Handover, error) {
+		if was.ID != "" && !left || was.ID == "" && len(all) >= mostHandovers {
+			return was, errUnchanged
+		}
+		if was.ID == "" {
+			was = Handover{ID: rand.Text(), Asker: m.Author, Name: cmp.Or(text.Label(m.Name), lang.Say(ctx, "person.visitor")), Since: time.Now().UTC(), Late: left}
+		}
+		was.Why = why
+		return was, nil
+	})
 }
 
 // staffRooms returns the accounts of owners and staff with their direct chats, as far as these are known, without those of asker. It fails with

@@ -60,5 +60,12 @@ func (hs *Handovers) leave(ctx context.Context, q chat.Question) (string, error)
 				"address", text.Unmarked(fields[0].Value), "text", text.Forwarded("", fields[1].Value))
 		}
 	}
+	if err == nil && len(staff) == 0 { // the operator's page lists the message
+		var h Handover
+		m := chat.Memory{Room: q.Room, Author: q.By, Name: q.Name}
+		if h, err = hs.request(ctx, m, text.OneLine(fields[0].Value+": "+fields[1].Value, mostLeft), true); err == nil && h.ID == "" {
+			return lang.Say(ctx, "person.none"), nil
+		}
+	}
 	return lang.Say(ctx, "person.passed_on"), err
 }

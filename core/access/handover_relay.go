@@ -54,7 +54,7 @@ func (hs *Handovers) Relay(ctx context.Context, m chat.Message) (silent bool, er
 // has deleted the conversation ends it.
 func (hs *Handovers) reply(ctx context.Context, room chat.RoomID, h Handover, err error) error {
 	if isGone(err) {
-		return hs.vanished(ctx, room, h)
+		return hs.vanished(ctx, room, h, "person.gone")
 	}
 	if err == nil && (!h.Waits.IsZero() || h.Late) {
 		_, err = hs.update(ctx, room, h, func(h *Handover) { h.Waits, h.Late = time.Time{}, false })
@@ -81,6 +81,19 @@ func (hs *Handovers) pass(ctx context.Context, to chat.RoomID, h Handover, m cha
 		n.Files = hs.Copy(ctx, m, chat.Memory{ID: chat.NoticeID(to, n.Key), Room: to, Author: hs.Agent})
 	}
 	return hs.Tell(ctx, n)
+}
+
+// Refused processes the notice id of a talk, which the platform has refused to post in room, as Discord does with the direct chat of a user who has
+// closed it: another person is asked for, or the person is told. Other notices are ignored. It fails with the error of the store.
+func (hs *Handovers) Refused(ctx context.Context, room chat.RoomID, id chat.MemoryID) error {
+	asked, h, err := hs.find(ctx, room)
+	switch {
+	case err != nil || !strings.HasPrefix(string(id), string(chat.NoticeID(room, h.key("")))):
+		return err
+	case room == asked:
+		return hs.vanished(ctx, room, h, "person.unreachable")
+	}
+	return hs.release(ctx, asked, h)
 }
 
 // Unconfirmed tells the author of a message that was passed on as the notice id of room that it may not have arrived, once. Other notices are ignored. It
@@ -178,10 +191,10 @@ func (hs *Handovers) release(ctx context.Context, room chat.RoomID, h Handover) 
 	return hs.sendCards(ctx, room, next)
 }
 
-// vanished ends a conversation whose user has deleted it. It fails with the error of the store.
-func (hs *Handovers) vanished(ctx context.Context, room chat.RoomID, h Handover) error {
+// vanished ends a conversation whose user is gone, and tells the person why. It fails with the error of the store.
+func (hs *Handovers) vanished(ctx context.Context, room chat.RoomID, h Handover, why string) error {
 	if h.Person != "" {
-		if err := hs.tell(ctx, h.Person, h.Desk, h.key("gone"), "person.gone", "user", text.Unmarked(h.Name)); err != nil {
+		if err := hs.tell(ctx, h.Person, h.Desk, h.key("gone"), why, "user", text.Unmarked(h.Name)); err != nil {
 			return err
 		}
 	}
@@ -194,7 +207,7 @@ func (hs *Handovers) Cleared(ctx context.Context, room chat.RoomID) error {
 	if err != nil || asked != room {
 		return err
 	}
-	return hs.vanished(ctx, room, h)
+	return hs.vanished(ctx, room, h, "person.gone")
 }
 
 // Check looks after all conversations, once: it sends cards that a crash has prevented, reminds persons who are silent, tells their users, and ends
@@ -208,16 +221,20 @@ func (hs *Handovers) Check(ctx context.Context) error {
 }
 
 func (hs *Handovers) check(ctx context.Context, room chat.RoomID, h Handover) error {
-	if r, err := hs.Store.Room(ctx, room); errors.Is(err, chat.ErrNotFound) || err == nil && r.Gone {
-		return hs.vanished(ctx, room, h)
-	} else if err != nil {
-		return err
+	r, err := hs.Store.Room(ctx, room)
+	blocked := false
+	if err == nil {
+		blocked, err = hs.Blocked(ctx, h.Asker, nil)
 	}
-	if blocked, err := hs.Blocked(ctx, h.Asker, nil); err != nil {
+	switch {
+	case errors.Is(err, chat.ErrNotFound):
+		return hs.vanished(ctx, room, h, "person.gone")
+	case err != nil:
 		return err
-	} else if blocked {
-		_, err = hs.back(ctx, "", room, h)
-		return err
+	case r.Gone:
+		return hs.vanished(ctx, room, h, "person.unreachable")
+	case blocked:
+		return hs.vanished(ctx, room, h, "person.blocked")
 	}
 	waits := h.Waits
 	if h.Person == "" {
@@ -232,7 +249,6 @@ func (hs *Handovers) check(ctx context.Context, room chat.RoomID, h Handover) er
 		return nil
 	}
 	what := "late/" + waits.UTC().Format(time.RFC3339)
-	var err error
 	if h.Person == "" {
 		err = hs.tellUser(ctx, room, h, what, "person.untaken")
 		if staff, failed := hs.staffRooms(ctx, h.Asker); err == nil && failed == nil && len(staff) > 0 {

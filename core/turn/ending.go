@@ -96,6 +96,9 @@ func (e *ending) verdict(err error) chat.Verdict {
 	muted := o.Failure != "" && (e.at.unattended() || e.fromBot(e.at.life))
 	o.Withdrawn = alone && (muted || errors.Is(err, errUnshown)) || !errors.Is(err, errReplaced) && e.shouldWithdraw(o.Status, v)
 	if m := endNote(e.at.life, o, err, alone); m != "" && !o.Withdrawn && !muted {
+		if o.Failure != "" {
+			m = chat.JoinParagraphs(m, e.askPerson())
+		}
 		e.at.answer.Apply(answer.Change{Kind: answer.Text, Step: markStep, Text: m})
 		v = e.at.answer.View().Remembered()
 	}
@@ -111,6 +114,33 @@ func (e *ending) verdict(err error) chat.Verdict {
 		Outcome: o, Text: v.Text(), History: v.History, Calls: calls,
 		Thought: e.gen.Trace.Thought, Actions: e.gen.Trace.Actions, Providers: e.gen.Trace.Providers, Files: len(v.Files()),
 	}
+}
+
+// askPerson asks for a person if the answer before this one failed, too, once for all failures in a row. It returns the sentence for the user, or "".
+func (e *ending) askPerson() (said string) {
+	if !(AskPerson{e.Handovers}).Available(e.at.turn) {
+		return ""
+	}
+	err := e.journal.persist(e.at.life, func() error {
+		recent, err := e.Store.Recent(e.at.life, e.at.run.Room, chat.Said, 0, prompt.Window)
+		failed := 0
+		for _, m := range slices.Backward(recent) {
+			if m.Author != e.Agent.Entity() || m.InReplyTo == "" {
+				continue
+			} else if m.Failure == "" {
+				break
+			}
+			failed++
+		}
+		if err == nil && failed == 1 {
+			said, err = e.Handovers.Ask(e.at.life, e.at.turn.Message, access.Failing)
+		}
+		return chat.Unless(chat.Unless(err, chat.ErrNotFound), chat.ErrUnreached)
+	})
+	if err != nil || said == lang.Say(e.at.life, "person.none") { // the user has not asked for a person
+		return ""
+	}
+	return said
 }
 
 // notifies reports whether the end of the answer notifies the asker: they have waited long, want it, and have not written since.
@@ -167,8 +197,8 @@ func (e *ending) shouldWithdraw(s answer.Status, v answer.View) bool {
 	switch s {
 	case answer.Superseded: // users have read at most a few words of it, and nothing was changed
 		return e.calls.Acting() == "" && (e.at.posts && !e.journal.visible() || modelTextLength(v) < maxWithdrawn)
-	case answer.Stopped: // because the question was deleted, or the agent removed
-		return e.questionsDeleted() || e.botRemoved()
+	case answer.Stopped: // because the question was deleted, or the agent removed, or a person answers instead
+		return e.questionsDeleted() || e.botRemoved() || v.Text() == "" && e.takenOver()
 	}
 	return false
 }
@@ -190,6 +220,15 @@ func (e *ending) botRemoved() (removed bool) {
 		return err
 	})
 	return err == nil && removed
+}
+
+// takenOver reports whether a person has taken over the conversation.
+func (e *ending) takenOver() (talks bool) {
+	err := e.journal.persist(e.at.life, func() (err error) {
+		talks, err = e.Handovers.Talks(e.at.life, e.at.run.Room)
+		return err
+	})
+	return err == nil && talks
 }
 
 // modelTextLength returns the length of the model's text, in characters, without the statuses of actions.
@@ -278,6 +317,19 @@ func (e *ending) unconfirmed(v chat.Verdict) chat.Verdict {
 		e.Log.Warn("can't tell the owner about an answer that may not have arrived", "run", e.at.run.ID, "err", err)
 	}
 	return v
+}
+
+// refused ends the talk of a notice that the platform has refused to post: its words have reached no one.
+func (e *ending) refused() {
+	err := e.journal.persist(e.at.life, func() (err error) {
+		for _, id := range e.at.run.Inputs {
+			err = errors.Join(err, e.Handovers.Refused(e.at.life, e.at.run.Room, id))
+		}
+		return err
+	})
+	if err != nil {
+		e.Log.Warn("a talk whose message was refused can't be ended", "run", e.at.run.ID, "err", err)
+	}
 }
 
 // filesOf returns the files of a call, for a process that shows the end of another process's answer. Expired files are

@@ -170,6 +170,8 @@ func (x *execution) conclude(v *chat.Verdict, err error, hide context.CancelCaus
 		last = x.ending.unconfirmed(last)
 	} else if err != nil && schedule.Settled(err) == nil {
 		x.Endings.Log.Error("the end of the answer could not be shown", "run", x.at.run.ID, "err", err)
+	} else if err == nil && x.at.run.Kind == chat.RunNotify && !last.Outcome.Withdrawn && !x.journal.created() {
+		x.ending.refused()
 	}
 	return x.finish(last)
 }

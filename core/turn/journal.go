@@ -172,6 +172,13 @@ func (j *journal) visible() bool {
 	return j.posted
 }
 
+// created reports whether a message of the answer is known to exist.
+func (j *journal) created() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.ContainsFunc(j.shown, func(s chat.Shown) bool { return s.ID != "" })
+}
+
 // firstText returns when users could first see a text of the answer; zero if there was none, or if an earlier process showed it.
 func (j *journal) firstText() time.Time {
 	if !j.at.posts {
