@@ -1,16 +1,26 @@
 package stories_test
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"parley/connectors/connectortest"
 	"parley/connectors/connectortest/discordworld"
+	"parley/connectors/connectortest/telegramworld"
+	"parley/core/chat"
+	"parley/core/storage"
 	"parley/models/modelfake"
+	"parley/sim"
 )
 
 // claimForm is a call that asks for a text, a receipt, and up to three pictures.
@@ -28,6 +38,90 @@ func receipt() connectortest.File {
 	return connectortest.File{Name: "receipt.txt", Type: "text/plain", Data: []byte("One kettle, 20 euros.")}
 }
 
+// waitAnywhere waits until one of the bot's messages in a room holds part.
+func (c *chatHarness) waitAnywhere(in connectortest.Room, part string) {
+	c.Helper()
+	for range 1200 {
+		synctest.Wait()
+		if strings.Contains(strings.Join(connectortest.BotTexts(c, in), "\n"), part) {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	c.Fatalf("%q was not shown, but %q", part, connectortest.BotTexts(c, in))
+}
+
+// oneFieldForm is a call that asks for files, and for a text.
+func oneFieldForm(file string) modelfake.Script {
+	return modelfake.Script{modelfake.ToolCall("c", "ASK_FORM", `{"question":"Show me.","fields":[`+
+		`{"name":"photos","title":"Photos","kind":"file",`+file+`},{"name":"note","title":"Note, for the album of everything that we have seen so far","kind":"text"}]}`)}
+}
+
+// Of several files in messages, one that does not fit is refused when it arrives, and the others count. The form stays open meanwhile, also over a crash.
+func TestWrongFileOfSeveral(t *testing.T) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		w, a := c.Platform.(buttonPlatform), c.Platform.(attaching)
+		c.model.Queue(oneFieldForm(`"min":2,"max":3,"accept":["text/plain"]`), modelfake.Script{modelfake.Text("Seen.")})
+		c.Say(connectortest.Ada, c.ada, "Look")
+		c.waitShown(c.ada, "Photos")
+		c.Pass(10 * time.Second)
+		a.Attach(connectortest.Ada, c.ada, receipt())
+		a.Attach(connectortest.Ada, c.ada, photo())
+		c.waitAnywhere(c.ada, "⚠️ Photos: only these types of files fit: plain.")
+		c.crash()
+		c.start()
+		c.Pass(10 * time.Second)
+		w.Press(connectortest.Ada, c.ada, 0) // one file is too few, and stays
+		c.waitAnywhere(c.ada, "⚠️ Photos: the number of files must be between 2 and 3.")
+		c.Pass(10 * time.Second)
+		a.Attach(connectortest.Ada, c.ada, receipt())
+		a.Attach(connectortest.Ada, c.ada, photo()) // also right before the last one
+		c.Pass(10 * time.Second)
+		w.Press(connectortest.Ada, c.ada, 0)
+		c.waitAnywhere(c.ada, "Note")
+		c.Pass(10 * time.Second)
+		c.Say(connectortest.Ada, c.ada, "Two of them")
+		c.waitAnywhere(c.ada, "Seen.")
+		c.wantModelCalls(2)
+		if got := c.modelRequest(1); strings.Count(got, "photos: [File: receipt.txt") != 2 || !strings.Contains(got, `\"note\":\"Two of them\"`) {
+			c.Errorf("the model reads %s", got)
+		}
+	})
+}
+
+// Of an album, as many pictures answer a field as it takes. The others belong to that answer: they neither end the form nor answer its next field.
+func TestAlbumForAField(t *testing.T) {
+	for _, most := range []int{1, 2} {
+		t.Run(strconv.Itoa(most), func(t *testing.T) {
+			onTelegram(t, func(c *chatHarness, w *telegramworld.Platform) {
+				c.model.Queue(oneFieldForm(fmt.Sprintf(`"max":%d`, most)), modelfake.Script{modelfake.Text("Seen.")})
+				c.Say(connectortest.Ada, c.ada, "Look")
+				c.waitShown(c.ada, "Photos")
+				c.Pass(10 * time.Second)
+				for n := range 5 {
+					w.Send(connectortest.Ada, c.ada, "", picture("album", n))
+					if n == 3 { // the last one comes when the next field is open
+						c.waitAnywhere(c.ada, "Note")
+						c.crash()
+						c.start()
+						c.Pass(10 * time.Second)
+					}
+				}
+				c.Pass(10 * time.Second)
+				c.Say(connectortest.Ada, c.ada, "Some of them")
+				c.waitAnywhere(c.ada, "Seen.")
+				c.wantModelCalls(2)
+				if got := c.modelRequest(1); strings.Count(got, "photos: [File: ") != most || !strings.Contains(got, `\"note\":\"Some of them\"`) {
+					c.Errorf("the model reads %s", got)
+				}
+				if all := strings.Join(connectortest.BotTexts(c, c.ada), "\n"); strings.Count(all, "I have all the files I need here") != 1 {
+					c.Errorf("she reads %q; want to be told once that the rest does not count", all)
+				}
+			})
+		})
+	}
+}
+
 // Files of a form are sent in messages, one field after the other. A text or a wrong type is asked for again, and a crash loses nothing.
 func TestFilesOneAfterTheOther(t *testing.T) {
 	onEachPlatform(t, nil, func(c *chatHarness) {
@@ -42,13 +136,14 @@ func TestFilesOneAfterTheOther(t *testing.T) {
 		c.Pass(10 * time.Second)
 		a.Attach(connectortest.Ada, c.ada, photo())
 		c.waitShown(c.ada, "⚠️ Receipt: only these types of files fit: plain.")
-		c.Pass(2 * time.Second)
 		c.crash()
 		c.start()
 		c.Pass(10 * time.Second)
 		a.Attach(connectortest.Ada, c.ada, receipt())
-		c.waitShown(c.ada, "Receipt: receipt.txt")
-		c.waitShown(c.ada, "Send up to 3 files, then choose “Done”.")
+		c.waitAnywhere(c.ada, "Receipt: receipt.txt")
+		c.waitAnywhere(c.ada, "Send up to 3 files, then choose “Done”.")
+		c.crash() // perhaps before the run waits for the field
+		c.start()
 		c.Pass(10 * time.Second)
 		a.Attach(connectortest.Ada, c.ada, photo())
 		a.Attach(connectortest.Ada, c.ada, receipt())
@@ -56,8 +151,12 @@ func TestFilesOneAfterTheOther(t *testing.T) {
 		c.crash()
 		c.start()
 		c.Pass(10 * time.Second)
-		w.Press(connectortest.Ada, c.ada, 0)
-		c.waitShown(c.ada, "Filed.")
+		if len(w.Buttons(c.ada)) > 0 {
+			w.Press(connectortest.Ada, c.ada, 0)
+		} else { // Telegram had not shown them yet when the process ended
+			c.Say(connectortest.Ada, c.ada, "Done")
+		}
+		c.waitAnywhere(c.ada, "Filed.")
 		got := c.modelRequest(1)
 		for _, want := range []string{`\"what\":\"A kettle\"`, `\"receipt\":\"receipt.txt\"`, "receipt: [File: receipt.txt, text/plain]", "One kettle, 20 euros."} {
 			if !strings.Contains(got, want) {
@@ -118,11 +217,27 @@ func TestFilesOfAFormOnThePage(t *testing.T) {
 				t.Errorf("%s is answered with %d %s; want %s", files, status, reply, want)
 			}
 		}
+		upload := func(key string) chat.Upload {
+			u, err := s.store.Load().Upload(s.Context(), string(s.rooms()[0])+"/"+key)
+			s.Must(err)
+			return u
+		}
+		if r, p := upload("r"), upload("p"); r.Message != "" || p.Message != "" {
+			t.Errorf("after the refusals the files belong to %q and %q; want that they can be sent in a message", r.Message, p.Message)
+		}
 		s.crash()
 		s.start()
 		time.Sleep(time.Minute)
 		if status, reply := choose(`{"receipt":["r"],"proof":["p"]}`); status != http.StatusOK {
 			t.Fatalf("the form is answered with %d %s", status, reply)
+		}
+		if status, reply := choose(`{"proof":["p"],"receipt":["r"]}`); status != http.StatusOK {
+			t.Errorf("the same press once more is answered with %d %s", status, reply)
+		}
+		for _, files := range []string{`{"receipt":["r"]}`, `{"receipt":["p"],"proof":["r"]}`, `{}`} {
+			if status, reply := choose(files); status != http.StatusConflict || strings.Contains(reply, `"fields"`) {
+				t.Errorf("the same values with other files, %s, are answered with %d %s; want %d", files, status, reply, http.StatusConflict)
+			}
 		}
 		what = "A pan"
 		if status, reply := choose(`{"receipt":["r"]}`); status != http.StatusConflict || strings.Contains(reply, `"fields"`) {
@@ -182,4 +297,151 @@ func TestFilesOfAModal(t *testing.T) {
 			}
 		}
 	})
+}
+
+// removals are the ways in which the files of a form are deleted.
+func removals() map[string]func(context.Context, storage.Store, chat.Memory) error {
+	return map[string]func(context.Context, storage.Store, chat.Memory) error{
+		"with their message": func(ctx context.Context, s storage.Store, m chat.Memory) error { return s.Forget(ctx, m.ID) },
+		"with the conversation": func(ctx context.Context, s storage.Store, m chat.Memory) error {
+			_, err := s.ClearEntirely(ctx, m.Room, m.Author)
+			return err
+		},
+		"with the person": func(ctx context.Context, s storage.Store, m chat.Memory) error {
+			for more := true; more; {
+				d, err := s.DeletePersonal(ctx, m.Author)
+				if more = d.More; err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// wantRemovable exports the files of the form that was answered in room, has remove delete them, and wants nothing to be left.
+func (s *harness) wantRemovable(room chat.RoomID, remove func(context.Context, storage.Store, chat.Memory) error) {
+	s.Helper()
+	store := s.store.Load()
+	recent, err := store.Recent(s.Context(), room, chat.KindCommand, 0, 10)
+	s.Must(err)
+	of := recent[len(recent)-1]
+	if len(of.Files) != 1 {
+		s.Fatalf("the answer has the files %+v; want one", of.Files)
+	}
+	exported := 0
+	for after, more := "", true; more; {
+		p, err := store.PersonalRecords(s.Context(), of.Author, after)
+		s.Must(err)
+		if p.Section == "upload_pieces" {
+			exported += len(p.Records)
+		}
+		after, more = p.Next, p.Next != ""
+	}
+	if _, err := store.Piece(s.Context(), of.Files[0].Ref, 0); err != nil || exported != 1 {
+		s.Errorf("the file is stored: %v, and exported in %d pieces; want 1", err, exported)
+	}
+	s.Must(remove(s.Context(), store, of))
+	s.checks = append(s.checks, func(e *sim.Evidence) []string { // what was said is gone, too
+		*e = sim.Evidence{}
+		return nil
+	})
+	if _, err := store.Piece(s.Context(), of.Files[0].Ref, 0); !errors.Is(err, chat.ErrNotFound) {
+		s.Errorf("after the deletion: %v; want %v", err, chat.ErrNotFound)
+	}
+}
+
+// The files of a form, uploaded on the page or copied from Discord, are exported, and go with their message, their conversation, and their user.
+func TestFilesOfFormsAreDeleted(t *testing.T) {
+	form := modelfake.Script{modelfake.ToolCall("c", "ASK_FORM", `{"question":"Show me.","fields":[{"name":"receipt","title":"Receipt","kind":"file"}]}`)}
+	for name, remove := range removals() {
+		t.Run("page/"+name, func(t *testing.T) {
+			withGateway(t, nil, func(s *harness) {
+				s.model.Queue(form, modelfake.Script{modelfake.Text("Filed.")})
+				id := s.newConversation()
+				s.send(id, "k1", "A claim, please")
+				time.Sleep(time.Minute)
+				room, at := s.rooms()[0], "/api/conversations/"+id
+				open, err := s.Store.OpenQuestions(s.Context(), room)
+				s.Must(err)
+				s.request(http.MethodPost, at+"/files?clientFileId=r&name=r.txt", "text/plain", receipt().Data)
+				if status, reply := s.request(http.MethodPost, at+"/choices/stream", "application/json", []byte(`{"id":"`+open[0].ID+`","files":{"receipt":["r"]}}`)); status != http.StatusOK {
+					t.Fatalf("the form is answered with %d %s", status, reply)
+				}
+				time.Sleep(time.Minute)
+				s.wantRemovable(room, remove)
+			})
+		})
+		t.Run("discord/"+name, func(t *testing.T) {
+			onDiscord(t, func(c *chatHarness, w *discordworld.Platform) {
+				c.model.Queue(form, modelfake.Script{modelfake.Text("Filed.")})
+				w.Mention(connectortest.Ada, c.group, "A claim, please")
+				c.waitShown(c.group, "**Receipt**")
+				message := w.PressLabel(connectortest.Ada, c.group, "Fill in")
+				c.Pass(2 * time.Second)
+				discordworld.Submit(w, connectortest.Ada, c.group, message, []connectortest.File{receipt()}, receipt().Name)
+				c.waitShown(c.group, "Filed.")
+				c.Pass(time.Minute)
+				c.allowedOrphans = len(connectortest.BotTexts(c, c.group))
+				c.wantRemovable(c.groupRoom().ID, remove)
+			})
+		})
+	}
+}
+
+// A form that one replica asks, with a file that a second one stores, is answered through that.
+func TestFormOverReplicas(t *testing.T) {
+	r := startReplicas(t, 2, "supersede", modelfake.New(modelfake.Options{Choose: func(q modelfake.Request) modelfake.Script {
+		if strings.Contains(string(q.Raw), "One kettle") {
+			return modelfake.Script{modelfake.Text("Filed.")}
+		}
+		return modelfake.Script{modelfake.ToolCall("c", "ASK_FORM", `{"question":"Show me.","fields":[{"name":"receipt","title":"Receipt","kind":"file"}]}`)}
+	}}))
+	asks, answers := r.nodes[0], r.nodes[1]
+	id, err := asks.Open(r.Context())
+	r.Must(err)
+	stream, err := asks.Send(r.Context(), id, "k1", "A claim, please")
+	r.Must(err)
+	question := ""
+	for question == "" {
+		e, err := stream.Next()
+		r.Must(err)
+		var f struct{ Choices struct{ ID string } }
+		r.Must(json.Unmarshal([]byte(e.Raw), &f))
+		question = f.Choices.ID
+	}
+	post := func(address, kind, body string) string {
+		resp, err := answers.HTTP.Post(answers.Base+"/api/conversations/"+id+address, kind, strings.NewReader(body))
+		r.Must(err)
+		defer resp.Body.Close()
+		data, err := io.ReadAll(resp.Body)
+		r.Must(err)
+		return string(data)
+	}
+	post("/files?clientFileId=r&name=r.txt", "text/plain", string(receipt().Data))
+	if got := post("/choices/stream", "application/json", `{"id":"`+question+`","files":{"receipt":["r"]}}`); strings.Contains(got, "error") {
+		t.Errorf("the form is answered with %s", got)
+	}
+	if _, err := stream.All(); err != nil || !strings.HasSuffix(stream.Text(), "Filed.") {
+		t.Errorf("the page that was asked reads %q, %v", stream.Text(), err)
+	}
+}
+
+// Clients without forms show the sentence that asks for a file.
+func TestFileFieldForOtherClients(t *testing.T) {
+	for path, body := range map[string]string{
+		"/api/chat": `{"id":"c","messages":[{"id":"u1","role":"user","parts":[{"type":"text","text":"hi"}]}]}`,
+		"/agui":     `{"threadId":"t","runId":"r","state":{},"messages":[{"id":"1","role":"user","content":"hi"}],"tools":[],"context":[],"forwardedProps":{}}`,
+	} {
+		t.Run(path, func(t *testing.T) {
+			withGateway(t, nil, func(s *harness) {
+				s.model.Queue(modelfake.Script{modelfake.ToolCall("c", "ASK_FORM", `{"question":"Show me.","fields":[{"name":"receipt","title":"Receipt","kind":"file","accept":["application/pdf"]}]}`)})
+				status, got := s.request(http.MethodPost, path, "application/json", []byte(body))
+				if status != http.StatusOK || !strings.Contains(got, `**Receipt** (pdf)\nSend a file.`) {
+					t.Errorf("%d %s", status, got)
+				}
+				time.Sleep(25 * time.Hour) // the form ends
+			})
+		})
+	}
 }

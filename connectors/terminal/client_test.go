@@ -168,9 +168,12 @@ func TestScript(t *testing.T) {
 		out    string
 		fails  string
 	}{
-		"text":             {[]string{`data: {"type":"token","text":"He"}`, `data: {"type":"done","fullText":"Hello"}`}, false, "Hello\n", ""},
-		"JSON":             {[]string{`data: {"type":"token","text":"He"}`, `data: {"type":"done","fullText":"Hello"}`}, true, "{\"type\":\"token\",\"text\":\"He\"}\n{\"type\":\"done\",\"fullText\":\"Hello\"}\n", ""},
-		"choices":          {[]string{`data: {"type":"done","fullText":"Really?","choices":{"id":"x","options":["Yes","No"]}}`}, false, "Really?\n\n1. Yes\n2. No\n", ""},
+		"text":    {[]string{`data: {"type":"token","text":"He"}`, `data: {"type":"done","fullText":"Hello"}`}, false, "Hello\n", ""},
+		"JSON":    {[]string{`data: {"type":"token","text":"He"}`, `data: {"type":"done","fullText":"Hello"}`}, true, "{\"type\":\"token\",\"text\":\"He\"}\n{\"type\":\"done\",\"fullText\":\"Hello\"}\n", ""},
+		"choices": {[]string{`data: {"type":"done","fullText":"Really?","choices":{"id":"x","options":["Yes","No"]}}`}, false, "Really?\n\n1. Yes\n2. No\n", ""},
+		"a form":  {[]string{`data: {"type":"done","fullText":"Which one?","choices":{"id":"x","options":["Not now"],"fields":[{"name":"a","kind":"text"}]}}`}, false, "Which one?\n\n1. Not now\n", ""},
+		"a form of files": {[]string{`data: {"type":"done","fullText":"Send a file.","choices":{"id":"x","options":["Not now"],"fields":[{"name":"a","kind":"file"}]}}`}, false,
+			"Send a file.\n\nFiles can't be sent from a terminal. Write - to leave out an optional field, or refuse the form.\n1. Not now\n", ""},
 		"files":            {[]string{`data: {"type":"done","fullText":"Here.","files":[{"name":"a\u001b[2J.pdf","type":"application/pdf","size":12345,"url":"f/0"}]}`}, false, "Here.\n\na[2J.pdf (12 kB): http://gw/f/0\n", ""},
 		"a file":           {[]string{`data: {"type":"done","fullText":"","files":[{"name":"a.pdf","type":"application/pdf","size":1,"url":"f/0"}]}`}, false, "a.pdf (1 bytes): http://gw/f/0\n", ""},
 		"failed":           {[]string{`data: {"type":"done","fullText":"Try again.","failureKind":"rate_limited"}`}, false, "", "Try again."},

@@ -53,13 +53,8 @@ func (a fileAPI) attach(ctx context.Context, room chat.RoomID, sender chat.Entit
 	for _, key := range q.Files {
 		ids = append(ids, uploadID(room, key))
 	}
-	return a.name(ctx, q.id(room), ids)
-}
-
-// name makes message the one that uploads belong to, and returns them.
-func (a fileAPI) name(ctx context.Context, message chat.MemoryID, ids []string) (files []chat.Attachment, no *refusal) {
 	// All or none: a message must not be accepted with some of its files.
-	all, err := a.web.opts.Store.NameUploads(ctx, message, ids...)
+	all, err := a.web.opts.Store.NameUploads(ctx, q.id(room), ids...)
 	switch {
 	case errors.Is(err, chat.ErrNotFound):
 		return nil, refused(http.StatusConflict, "refused.file_gone")
@@ -72,21 +67,17 @@ func (a fileAPI) name(ctx context.Context, message chat.MemoryID, ids []string) 
 	return files, nil
 }
 
-// answers returns the uploads that c names for fields of a form. They belong to the message that the choice becomes, also if it is refused: the
-// form can be sent again.
+// answers returns the uploads that c names for fields of a form. They belong to no message until the form is accepted.
 func (a fileAPI) answers(ctx context.Context, room chat.RoomID, c choice) (files []chat.Attachment, no *refusal) {
 	for field, keys := range c.Files {
-		var ids []string
 		for _, key := range keys {
-			ids = append(ids, uploadID(room, key))
-		}
-		all, no := a.name(ctx, chat.MemoryID("choice/"+c.ID), ids)
-		if no != nil {
-			return nil, no
-		}
-		for _, f := range all {
-			f.Field = field
-			files = append(files, f)
+			u, err := a.web.opts.Store.Upload(ctx, uploadID(room, key))
+			if errors.Is(err, chat.ErrNotFound) {
+				return nil, refused(http.StatusConflict, "refused.file_gone")
+			} else if err != nil {
+				return nil, a.web.failures.refuse("find the files of a form", err)
+			}
+			files = append(files, chat.Attachment{Ref: u.ID, Name: u.Name, Type: u.Type, Size: u.Size, Thumbnail: u.Thumbnail, Field: field})
 		}
 	}
 	return files, nil

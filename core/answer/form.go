@@ -63,7 +63,7 @@ func CheckFields(all []Field) error {
 	for _, f := range all {
 		_, err := regexp.Compile(f.Pattern)
 		chooses := f.Kind == ChoiceField || f.Kind == ChoicesField
-		_, most := f.Files()
+		least, most := f.Files()
 		switch {
 		case f.Name == "" || names[f.Name]:
 			return errors.New("each field of a form needs a name of its own")
@@ -71,7 +71,7 @@ func CheckFields(all []Field) error {
 			return fmt.Errorf("the field %q needs a title of up to %d characters", f.Name, maxTitle)
 		case !chooses && !slices.Contains([]FieldKind{TextField, NumberField, IntegerField, DateField, FileField}, f.Kind):
 			return fmt.Errorf("the field %q has the unknown kind %q", f.Name, f.Kind)
-		case f.Kind == FileField && (len(f.Name) > maxName || most < 1 || most > maxFiles || len(f.Accept) > maxOptions):
+		case f.Kind == FileField && (len(f.Name) > maxName || most < max(1, least) || most > maxFiles || len(f.Accept) > maxOptions):
 			return fmt.Errorf("the field %q needs a shorter name, fewer types, or 1 to %d files", f.Name, maxFiles)
 		case chooses && (len(f.Options) == 0 || len(f.Options) > maxOptions):
 			return fmt.Errorf("the field %q needs 1 to %d options", f.Name, maxOptions)

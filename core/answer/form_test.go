@@ -1,6 +1,8 @@
 package answer_test
 
 import (
+	"cmp"
+	"strings"
 	"testing"
 
 	"parley/core/answer"
@@ -79,6 +81,53 @@ func TestValuesOfLanguages(t *testing.T) {
 		filled, problem, _ := answer.Fill(lang.In(c.tag), []answer.Field{f}, c.in, nil)
 		if got := filled[0].Value; got != c.want || (problem == "") != (c.want != "") {
 			t.Errorf("%s in %s: %q, %q; want %q", c.in, c.tag, got, problem, c.want)
+		}
+	}
+}
+
+// Of a field for files, the line is passed on with the field, and the result is its value or its problem.
+func TestFillFiles(t *testing.T) {
+	all := []answer.Field{{Name: "a", Title: "A", Kind: answer.FileField}, {Name: "t", Title: "T", Kind: answer.TextField}, {Name: "b", Title: "B", Kind: answer.FileField}}
+	var asked []string
+	filled, problem, wrong := answer.Fill(lang.In("en"), all, answer.JoinValues(" x ", "tea", ""), func(f answer.Field, line string) (string, string) {
+		asked = append(asked, f.Name+"="+line)
+		if f.Name == "b" {
+			return "", "none."
+		}
+		return "a.pdf", ""
+	})
+	if got := strings.Join(asked, " "); got != "a=x b=" || problem != "B: none." || len(wrong) != 1 || wrong["b"] != "none." {
+		t.Errorf("asked for %q; %q, %q", got, problem, wrong)
+	}
+	if filled[0].Value != "a.pdf" || !filled[0].Done || !filled[1].Done || filled[2].Done || all[0].Done {
+		t.Errorf("filled %+v", filled)
+	}
+}
+
+func TestCheckFileFields(t *testing.T) {
+	number := func(n float64) *float64 { return &n }
+	many := make([]string, 26)
+	for name, c := range map[string]struct {
+		field answer.Field
+		ok    bool
+	}{
+		"one file":            {answer.Field{}, true},
+		"eight files":         {answer.Field{Max: number(8)}, true},
+		"nine files":          {answer.Field{Max: number(9)}, false},
+		"no file":             {answer.Field{Max: number(0)}, false},
+		"types":               {answer.Field{Accept: many[:25]}, true},
+		"too many types":      {answer.Field{Accept: many}, false},
+		"a name of 80 bytes":  {answer.Field{Name: strings.Repeat("n", 80)}, true},
+		"a name of 81 bytes":  {answer.Field{Name: strings.Repeat("n", 81)}, false},
+		"without a title":     {answer.Field{Title: " "}, false},
+		"an unknown kind":     {answer.Field{Kind: "picture"}, false},
+		"more at least":       {answer.Field{Min: number(2)}, false},
+		"at least two of two": {answer.Field{Min: number(2), Max: number(2)}, true},
+	} {
+		f := c.field
+		f.Name, f.Title, f.Kind = cmp.Or(f.Name, "f"), cmp.Or(f.Title, "File"), cmp.Or(f.Kind, answer.FileField)
+		if err := answer.CheckFields([]answer.Field{f}); (err == nil) != c.ok {
+			t.Errorf("%s: %v; want it to be accepted: %v", name, err, c.ok)
 		}
 	}
 }

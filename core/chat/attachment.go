@@ -89,6 +89,7 @@ type Attachment struct {
 
 	Origin FileOrigin `json:"origin,omitempty"`
 	Field  string     `json:"field,omitempty"` // the name of the field of a form that it answers
+	Group  string     `json:"group,omitempty"` // the [Message.Group] that it came in, if it answers one
 }
 
 // sent reports whether f is a part of the message that it is attached to.

@@ -34,14 +34,14 @@ func (f Form) FilesOf(field string) (all []Attachment) {
 	return all
 }
 
-// fill returns f with values, a text of [answer.JoinValues]; see [answer.Fill]. Files that do not fit are left out.
+// fill returns f with values, a text of [answer.JoinValues]; see [answer.Fill]. Files that do not fit are left out, and others stay.
 func (f Form) fill(v lang.Voice, values string) (filled Form, problem string, wrong map[string]string) {
 	filled = f
 	filled.Fields, problem, wrong = answer.Fill(v, f.Fields, values, func(of answer.Field, line string) (string, string) {
 		return fileValue(v, of, line, f.FilesOf(of.Name))
 	})
 	filled.Files = slices.DeleteFunc(slices.Clone(f.Files), func(a Attachment) bool {
-		return !slices.ContainsFunc(filled.Fields, func(of answer.Field) bool { return of.Done && of.Name == a.Field })
+		return !slices.ContainsFunc(filled.Fields, func(of answer.Field) bool { return of.Name == a.Field && (of.Done || a.unfit(v, of) == "") })
 	})
 	return filled, problem, wrong
 }
@@ -52,13 +52,8 @@ func fileValue(v lang.Voice, f answer.Field, line string, files []Attachment) (v
 	skipped := line == "" || line == answer.LeftOut
 	var names []string
 	for _, a := range files {
-		kind, _, _ := mime.ParseMediaType(a.Type) // "" fits nothing
-		class, _, _ := strings.Cut(kind, "/")
-		switch {
-		case len(f.Accept) > 0 && !slices.Contains(f.Accept, kind) && !slices.Contains(f.Accept, class+"/*"):
-			return "", v.Say("form.file_type", "types", f.Types())
-		case a.Size > MaxFormFile:
-			return "", v.Say("form.file_size", "size", strconv.Itoa(MaxFormFile>>20))
+		if problem = a.unfit(v, f); problem != "" {
+			return "", problem
 		}
 		names = append(names, text.Label(cmp.Or(a.Name, a.Type)))
 	}
@@ -71,6 +66,19 @@ func fileValue(v lang.Voice, f answer.Field, line string, files []Attachment) (v
 		return "", v.Say("form.file_number", "least", strconv.Itoa(least), "most", strconv.Itoa(most))
 	}
 	return strings.Join(names, ", "), ""
+}
+
+// unfit returns the reason for the user why f does not answer of, or "".
+func (f Attachment) unfit(v lang.Voice, of answer.Field) string {
+	kind, _, _ := mime.ParseMediaType(f.Type) // "" fits nothing
+	class, _, _ := strings.Cut(kind, "/")
+	switch {
+	case len(of.Accept) > 0 && !slices.Contains(of.Accept, kind) && !slices.Contains(of.Accept, class+"/*"):
+		return v.Say("form.file_type", "types", of.Types())
+	case f.Size > MaxFormFile:
+		return v.Say("form.file_size", "size", strconv.Itoa(MaxFormFile>>20))
+	}
+	return ""
 }
 
 // FormQuestion returns the question for the fields that are not answered yet, and the text above it. problem is the reason why the
@@ -132,26 +140,35 @@ func (q Question) FormWords(text string) (values string, ok bool) {
 	return answer.JoinValues(text), !strings.EqualFold(text, q.Options[len(q.Options)-1])
 }
 
-// FormFiles returns those of a message's files that answer the next field of q, if that takes files. A voice message is no file.
-func (q Question) FormFiles(files []Attachment) (all []Attachment) {
-	next := answer.NextField(q.Fields)
-	for _, f := range files {
-		if next >= 0 && q.Fields[next].Kind == answer.FileField && f.Ref != "" && !f.Voice && !f.Link && f.sent() {
-			f.Field = q.Fields[next].Name
-			all = append(all, f)
-		}
+// NextField returns the field of a form that q asks for now, or the zero Field.
+func (q Question) NextField() (f answer.Field) {
+	if next := answer.NextField(q.Fields); next >= 0 {
+		f = q.Fields[next]
 	}
-	return all
+	return f
 }
 
-// WaitsForFiles reports whether q stays open when n more files for its next field arrive: users can send several messages with files.
-func (q Question) WaitsForFiles(n int) bool {
-	next := answer.NextField(q.Fields)
-	if n == 0 || next < 0 {
-		return false
+// FormFiles returns those of m's files that answer the next field of q, if that takes files. A voice message is no file. more reports whether the
+// field takes more of them: users can send several messages. unfit is the reason for the user why others were left out, or "".
+func (q Question) FormFiles(v lang.Voice, m Message) (fit []Attachment, more bool, unfit string) {
+	next := q.NextField()
+	_, most := next.Files()
+	most -= len(Form{Files: q.Files}.FilesOf(next.Name))
+	for _, f := range m.Files {
+		if next.Kind != answer.FileField || f.Ref == "" || f.Voice || f.Link || !f.sent() {
+			continue
+		}
+		why := f.unfit(v, next)
+		if why == "" && len(fit) >= most {
+			why = v.Say("form.files_full")
+		}
+		if f.Field, f.Group = next.Name, m.Group; why == "" {
+			fit = append(fit, f)
+		} else if unfit == "" {
+			unfit = next.Title + ": " + why
+		}
 	}
-	_, most := q.Fields[next].Files()
-	return len(Form{Files: q.Files}.FilesOf(q.Fields[next].Name))+n < most
+	return fit, len(fit) < most, unfit
 }
 
 // buttons returns the options of the next field of a form: those of a choice, or one that ends a list of files.

@@ -5,10 +5,13 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"parley/core/action"
+	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/consent"
+	"parley/internal/lang"
 )
 
 // run is a run that asks.
@@ -30,6 +33,8 @@ func (r *run) Park(_ context.Context, _ string, w action.Wait) error {
 	r.asked = &w
 	return r.parks
 }
+
+func (r *run) park(ctx context.Context, w action.Wait) error { return r.Park(ctx, "", w) }
 
 func TestStates(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -77,6 +82,33 @@ func TestAskIsNoConsent(t *testing.T) {
 	}
 	if state, err := consent.Ask(t.Context(), &run{}, consent.Request{Options: []string{"Yes"}}); err == nil || state != consent.Open {
 		t.Errorf("a run that does not wait: %d, %v", state, err)
+	}
+}
+
+// A process can end after it has shown the next field, before the run waits for it: the next one asks for that field again, with the earlier values.
+func TestFormContinuesAtTheOpenField(t *testing.T) {
+	fields := []answer.Field{{Name: "a", Title: "A", Kind: answer.TextField}, {Name: "b", Title: "B", Kind: answer.TextField}}
+	until := time.Now().Add(time.Hour)
+	asked, _ := chat.FormQuestion(lang.In("en"), chat.Form{Fields: []answer.Field{{Name: "a", Title: "A", Kind: answer.TextField, Value: "x", Done: true}, fields[1]}}, "")
+	asked.ID, asked.Payload, asked.Expires = "id", "subject", until
+	late, other := asked, asked
+	late.Expires, other.Payload = time.Now().Add(-time.Second), "another"
+	for name, c := range map[string]struct {
+		q    chat.Question
+		want bool
+	}{
+		"the field is open":           {asked, true},
+		"its time is over":            {late, false},
+		"the question is another one": {other, false},
+	} {
+		r := run{chose: c.q, waited: true, parks: chat.ErrParked}
+		call := (&action.Block{Answer: new(answer.Answer), ID: "c", Name: "c"}).Call(t.Context(), nil, action.TurnContext{}, nil, action.Host{Chose: r.Chose, Waited: r.Waited, Park: r.park})
+		_, _, state, err := consent.Form(t.Context(), call, "subject", "", fields, time.Now())
+		if again := r.asked != nil; again != c.want || again != errors.Is(err, chat.ErrParked) || (state == consent.Late) == c.want {
+			t.Errorf("%s: %d, %v, asks again: %v; want %v", name, state, err, again, c.want)
+		} else if again && (r.asked.Ask.ID != "id" || !r.asked.Ask.Fields[0].Done || !r.asked.Until.Equal(until)) {
+			t.Errorf("%s: it asks for %+v", name, r.asked.Ask)
+		}
 	}
 }
 

@@ -21,6 +21,10 @@ import (
 func Form(ctx context.Context, c *action.Call, subject, description string, fields []answer.Field, until time.Time) (filled chat.Form, declined bool, state State, err error) {
 	filled.Fields = fields
 	state, q, err := Of(ctx, c, subject)
+	if state == Late && q.Payload == subject && q.Open(time.Now()) { // the process ended before the run waited for the next field
+		_, asks := chat.FormQuestion(lang.Of(ctx), chat.Form{Fields: q.Fields, Files: q.Files}, "")
+		return filled, false, Open, c.Park(ctx, chat.JoinParagraphs(description, asks), action.Wait{For: subject, Until: q.Expires, Ask: &q})
+	}
 	if err != nil || state == Late {
 		return filled, false, state, err
 	}

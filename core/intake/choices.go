@@ -29,6 +29,7 @@ type ChoiceStore interface {
 	Ask(ctx context.Context, q chat.Question) error
 	Choose(ctx context.Context, question string, option int, m chat.Memory, billedTo chat.EntityID) (chat.Accepted, error)
 	OpenQuestions(ctx context.Context, room chat.RoomID) ([]chat.Question, error)
+	NameUploads(ctx context.Context, message chat.MemoryID, ids ...string) ([]chat.Upload, error)
 	Question(ctx context.Context, id string) (chat.Question, error)
 	QuestionOf(ctx context.Context, run chat.RunID) (chat.Question, error)
 	Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error)
@@ -78,6 +79,9 @@ func (cs *Choices) choose(ctx context.Context, c chat.Choice, id chat.MemoryID, 
 		if wrote == "" && c.Words != "" { // from a form, where the user can correct it; one after the other, the run asks again
 			if refused, wrong := q.Unfit(lang.Of(ctx), c.Words, c.Files); refused != "" {
 				return chat.Accepted{Refused: refused, Unfit: &wrong}, nil
+			}
+			if refused, err := cs.claim(ctx, c, id); refused != "" || err != nil {
+				return chat.Accepted{Refused: refused}, err
 			}
 		}
 		wrote = ""
@@ -153,11 +157,34 @@ func (cs *Choices) unfit(ctx context.Context, q chat.Question, words string) str
 	return ""
 }
 
-const maxUnfit = 300 // characters of the reason
+const maxUnfit = 300      // characters of the reason
+const aboutFile = "file/" // begins the keys of notices that refuse a file of a form
 
 // isChoice reports whether q was answered with c.
 func isChoice(q chat.Question, c chat.Choice) bool {
-	return q.By == c.Author && (c.Words == "" && q.Choice == c.Option || c.Words != "" && q.Options[q.Choice] == c.Words)
+	var files []chat.Attachment // of the fields that were open then
+	for _, f := range q.Choices().Fields {
+		files = append(files, chat.Form{Files: q.Files}.FilesOf(f.Name)...)
+	}
+	same := len(c.Files) == len(files) && !slices.ContainsFunc(c.Files, func(f chat.Attachment) bool {
+		return !slices.ContainsFunc(files, func(o chat.Attachment) bool { return o.Field == f.Field && (o.Ref == f.Ref || c.Fleeting && o.Same(f)) })
+	})
+	return q.By == c.Author && (c.Words == "" && q.Choice == c.Option || c.Words != "" && q.Options[q.Choice] == c.Words && same)
+}
+
+// claim makes the message with the id the one that the uploads of a form belong to. refused is the reason for the user why one of them can't.
+func (cs *Choices) claim(ctx context.Context, c chat.Choice, id chat.MemoryID) (refused string, err error) {
+	var ids []string
+	for _, f := range c.Files {
+		ids = append(ids, f.Ref)
+	}
+	if !c.Fleeting && len(ids) > 0 {
+		_, err = cs.Store.NameUploads(ctx, id, ids...)
+	}
+	if errors.Is(err, chat.ErrNotFound) {
+		return lang.Say(ctx, "refused.file_gone"), nil
+	}
+	return "", err
 }
 
 // questionFor returns the question that c answers, or the reason for the user why it answers none. The rights of the user are
@@ -247,8 +274,8 @@ func (cs *Choices) typed(ctx context.Context, m chat.Message, asked []chat.Quest
 	if talks && !reply {
 		return cs.tooLate(ctx, m, talks)
 	}
-	files := q.FormFiles(m.Files)
-	if m.Text == "" && len(files) == 0 {
+	files, more, unfit := q.FormFiles(lang.Of(ctx), m)
+	if m.Text == "" && len(files) == 0 && unfit == "" {
 		return chat.Accepted{}, false, nil
 	}
 	i, ok := answer.Choices{Options: q.Options}.Named(m.Text)
@@ -277,9 +304,14 @@ func (cs *Choices) typed(ctx context.Context, m chat.Message, asked []chat.Quest
 		}
 		return chat.Accepted{}, false, nil
 	}
-	if q.WaitsForFiles(len(files)) {
-		acc, err := cs.collect(ctx, q, asker, m, files)
-		return acc, true, err
+	if unfit != "" { // the question stays, so that the others count
+		err = cs.Pairing.Tell(ctx, chat.Notice{To: chat.Address{Room: m.Room}, Text: "⚠️ " + unfit, Key: aboutFile + string(m.ID)})
+	}
+	if sent := len(files) > 0 || unfit != ""; sent && more && err == nil {
+		acc, err = cs.collect(ctx, q, asker, m, files)
+		return acc, err == nil, err
+	} else if err != nil {
+		return acc, false, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
 	c := chat.Choice{Question: q.ID, Option: i, Words: words, Files: files, Room: m.Room, Author: m.Author, BilledTo: m.Address.BilledTo, Name: m.Name, Roles: m.Roles}
 	acc, err = cs.choose(ctx, c, m.ID, cmp.Or(m.Text, words))
@@ -307,6 +339,26 @@ func (cs *Choices) tooLate(ctx context.Context, m chat.Message, talks bool) (acc
 	return chat.Accepted{}, false, err
 }
 
+// leftover accepts the rest of an album whose first files have answered a field of a form: it must not supersede the form. ok is false for others.
+func (cs *Choices) leftover(ctx context.Context, m chat.Message, asked []chat.Question) (acc chat.Accepted, ok bool, err error) {
+	if m.Group == "" {
+		return acc, false, nil
+	}
+	recent, err := cs.Store.Recent(ctx, m.Room, chat.KindCommand, 0, maxAnswers)
+	i := slices.IndexFunc(recent, func(o chat.Memory) bool {
+		return o.Author == m.Author && len(o.Files) > 0 && o.Files[0].Group == m.Group
+	})
+	if err != nil || i < 0 || slices.ContainsFunc(asked, func(q chat.Question) bool { return q.NextField().Name == recent[i].Files[0].Field }) {
+		return acc, false, err
+	}
+	n := chat.Notice{To: chat.Address{Room: m.Room}, Text: "⚠️ " + lang.Say(ctx, "form.files_full"), Key: aboutFile + m.Group}
+	if err = cs.Pairing.Tell(ctx, n); err == nil {
+		m.Kind, m.InReplyTo, m.At = chat.KindCommand, recent[i].InReplyTo, recent[i].At // see isNewest
+		acc, err = cs.Messages.add(ctx, m, admission{known: true}, false)
+	}
+	return acc, err == nil, err
+}
+
 // collect adds files to q, which stays open for more, and stores m with them. A redelivery adds nothing. It fails with the error of the store.
 func (cs *Choices) collect(ctx context.Context, q chat.Question, asker chat.Run, m chat.Message, files []chat.Attachment) (chat.Accepted, error) {
 	for _, f := range attachment.Clean(files) {
@@ -317,6 +369,9 @@ func (cs *Choices) collect(ctx context.Context, q chat.Question, asker chat.Run,
 	q.Asked = time.Now()
 	if err := cs.Store.Ask(ctx, q); err != nil {
 		return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
+	}
+	if len(files) > 0 {
+		m.Files = files
 	}
 	m.Kind, m.InReplyTo, m.At = chat.KindCommand, asker.Said(), q.Asked.Add(-time.Millisecond) // see isNewest
 	return cs.Messages.add(ctx, m, admission{known: true}, false)
@@ -364,8 +419,16 @@ func (cs *Choices) isNewest(ctx context.Context, q chat.Question, asker chat.Run
 		if err != nil {
 			return false, fmt.Errorf("read the messages before a question: %w", err)
 		}
-		own := func(m chat.Memory) bool { // the answer that asks, which can be stored between the two reads, and earlier choices below it
-			return m.ID == asker.Said() || kind == chat.KindCommand && m.InReplyTo == asker.Said() && !m.At.After(q.Asked)
+		// The answer that asks, which can be stored between the two reads, earlier choices below it, and notices about files that do not fit.
+		own := func(m chat.Memory) bool {
+			if m.ID == asker.Said() || kind == chat.KindCommand && m.InReplyTo == asker.Said() && !m.At.After(q.Asked) {
+				return true
+			}
+			if m.Author != agent || len(q.Fields) == 0 {
+				return false
+			}
+			run, _ := cs.Store.Run(ctx, chat.RunID(m.ID)) // it can have expired
+			return len(run.Inputs) > 0 && strings.HasPrefix(string(run.Inputs[0]), string(chat.NoticeID(q.Room, aboutFile)))
 		}
 		newest, before := slices.DeleteFunc(slices.Clone(recent), own), slices.DeleteFunc(slices.Clone(upTo), own) // the store can share its slices
 		if n := len(newest); n > 0 && (len(before) == 0 || newest[n-1].ID != before[len(before)-1].ID) || slices.ContainsFunc(upTo, later) {

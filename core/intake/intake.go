@@ -139,7 +139,7 @@ func (t *Intake) accept(ctx context.Context, m chat.Message) (chat.Accepted, err
 	if err != nil {
 		return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
-	if name != "" || len(asked) > 0 || m.Bot || talks {
+	if name != "" || len(asked) > 0 || m.Bot || talks || m.Group != "" {
 		if acc, known, err := firstDelivery(ctx, t.Store, m.Memory); known || err != nil {
 			return acc, err
 		}
@@ -147,6 +147,9 @@ func (t *Intake) accept(ctx context.Context, m chat.Message) (chat.Accepted, err
 	if name != "" {
 		t.Roster.saveAuthor(ctx, m) // its reply is in their language
 		return t.Commands.accept(ctx, m, name)
+	}
+	if acc, ok, err := t.Choices.leftover(ctx, m, asked); ok || err != nil {
+		return acc, err
 	}
 	if acc, ok, err := t.Choices.typed(ctx, m, asked, talks); ok || err != nil {
 		return acc, err

@@ -185,6 +185,10 @@ func (ak *asking) wait(ctx context.Context, w action.Wait) error {
 		return ak.waiting.begin(w)
 	}
 	q := *w.Ask
+	if q.ID != "" { // it was asked before, and is open
+		ak.offer(q)
+		return ak.waiting.begin(w)
+	}
 	q.Handler, q.Payload, q.Expires = action.Parked, w.For, w.Until
 	if len(q.For) == 0 {
 		q.For = []chat.EntityID{ak.at.turn.Message.Author}

@@ -109,22 +109,19 @@ func (n *notice) attach(ctx context.Context, draft chat.Memory) error {
 		if f.Ref == "" {
 			continue
 		}
-		var data []byte
-		err := n.journal.persist(ctx, func() error {
-			u, err := n.Store.Upload(ctx, f.Ref)
-			if err == nil {
-				data, err = attachment.Content(ctx, n.Store, u)
-			}
+		var file llm.File
+		err := n.journal.persist(ctx, func() (err error) {
+			file, err = attachment.Stored(ctx, n.Store, f, chat.MaxUploads)
 			return chat.Unless(err, chat.ErrNotFound)
 		})
 		switch {
 		case err != nil:
 			return err
-		case data == nil:
+		case file.Data == nil:
 			n.Log.Warn("a file of a message is no longer stored", "memory", draft.ID)
 			continue
 		}
-		files = append(files, llm.File{Name: f.Name, Type: f.Type, Data: data})
+		files = append(files, file)
 	}
 	if len(files) == 0 {
 		return nil
