@@ -117,11 +117,15 @@ func (g *Gateway) addPlatforms() (core.Opener, error) {
 		}
 		return leases[name]
 	}
+	var paced progressive.Gate // of all requests, once the budgets of all connectors are known
 	on, err := allPlatforms(g.cfg, func(name string) connectors.Deps {
 		return connectors.Deps{
 			Log: g.env.Log, Dial: g.env.Dial, Memo: lease(name).State(g.backends.memo),
 			Shards:   connectors.NewShards(g.backends.leases, g.backends.memo, name, g.owner, g.env.Log),
 			Commands: func() []chat.CommandSpec { return g.promptCommands(name) },
+			Enter: func(ctx context.Context, t progressive.Ticket) (func(error), error) {
+				return paced.Enter(ctx, t)
+			},
 		}
 	}, g.env)
 	if err != nil {
@@ -162,9 +166,9 @@ func (g *Gateway) addPlatforms() (core.Opener, error) {
 		}
 		return nil
 	})
-	observed := observe.Gate(gate, g.monitoring.metrics, g.monitoring.traces)
-	g.signal = signaler(signalers, observed)
-	return opener(posters, observed, g.backends.store.ShownIn, func() bool { return g.now.Load().cfg.Turns.Buttons }, g.env), nil
+	paced = observe.Gate(gate, g.monitoring.metrics, g.monitoring.traces)
+	g.signal = signaler(signalers, paced)
+	return opener(posters, paced, g.backends.store.ShownIn, func() bool { return g.now.Load().cfg.Turns.Buttons }, g.env), nil
 }
 
 // state is a part of the gateway, and what of it works with limits, and why: see [connectors.Limited].

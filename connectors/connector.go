@@ -59,7 +59,8 @@ type Poster interface {
 
 // Signaler shows the status of a user's message at the message itself, such as by a reaction. It is optional.
 type Signaler interface {
-	// Signal returns the request that shows s, and the budgets that it uses, or nil if the platform shows nothing for this change.
+	// Signal returns the request that shows s, and the budgets that it uses, or nil if the platform shows nothing for this change. It makes
+	// one request for each message of s.
 	Signal(s chat.Signal) (scopes []progressive.Scope, show func(ctx context.Context) error)
 }
 
@@ -151,6 +152,8 @@ type Deps struct {
 	// Commands returns the commands of plugins and MCP servers that all known users of the platform can give, which change at any
 	// time. Nil: there are none.
 	Commands func() []chat.CommandSpec
+	// Enter waits for a permit for a request that belongs to no answer, as [progressive.Gate] does. Nil: there are no budgets.
+	Enter func(ctx context.Context, t progressive.Ticket) (leave func(error), err error)
 }
 
 // Settings are the values of a platform's section of the configuration ([sections.Section]), once they were read and

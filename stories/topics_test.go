@@ -1,14 +1,17 @@
 package stories_test
 
 import (
+	"net/http"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"parley/config"
+	"parley/config/configtest"
 	"parley/connectors/connectortest"
 	"parley/connectors/connectortest/telegramworld"
+	"parley/connectors/telegram"
 	"parley/connectors/telegram/telegramfake"
 	"parley/internal/golden"
 )
@@ -79,6 +82,70 @@ func TestTelegramNewOpensOneTopic(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A topic, its title and the reactions use the budget of their chat: no request is refused for its rate, and the answer appears at once.
+func TestTelegramTopicsWithinTheBudget(t *testing.T) {
+	for name, edit := range map[string]func(*telegram.Config){
+		"reactions": func(c *telegram.Config) { c.Reactions = true }, "drafts": func(c *telegram.Config) { c.Streaming = telegram.StreamDrafts },
+	} {
+		t.Run(name, func(t *testing.T) {
+			onPlatform(t, platforms()[0], func(c *config.Config) {
+				c.Models.Small.Model = "small-model"
+				edit(configtest.Section[telegram.Config](c.Connectors))
+			}, func(c *chatHarness) {
+				w := c.Platform.(*telegramworld.Platform)
+				w.Fake.UseTopics()
+				c.shutdown()
+				c.start()
+				c.Pass(10 * time.Second)
+				c.choose = titled("Depth of the Sea")
+				chat, topic := telegramworld.Chat(c.ada), 0
+				for range 3 {
+					c.Say(connectortest.Ada, c.ada, "/new")
+					c.Pass(2 * time.Second)
+					for id := range w.Fake.Topics(chat) {
+						topic = max(topic, id)
+					}
+					w.SayInTopic(connectortest.Ada, chat, topic, "How deep is the sea?")
+					c.Pass(2 * time.Second)
+				}
+				c.Pass(30 * time.Second)
+				c.WaitIdle()
+				if n := len(w.Fake.Topics(chat)); n != 3 {
+					t.Errorf("%d topics; want 3", n)
+				}
+				for _, q := range w.Fake.Log() {
+					if q.Status == http.StatusTooManyRequests {
+						t.Errorf("%s was refused for its rate", q.Method)
+					}
+				}
+			})
+		})
+	}
+}
+
+// In a chat that is closed for long, /new waits for no permit: it concerns the current conversation, and nothing behind it waits.
+func TestTelegramNewInAClosedChat(t *testing.T) {
+	withTopics(t, func(c *chatHarness, w *telegramworld.Platform) {
+		w.Fake.Fault(telegramfake.Fault{Method: "sendMessage", Status: 429, Body: `{"ok":false,"error_code":429,"description":"Too Many Requests: retry after 7200","parameters":{"retry_after":7200}}`})
+		c.Say(connectortest.Ada, c.ada, "Hi")
+		c.Pass(10 * time.Second)
+		c.Say(connectortest.Ada, c.ada, "/new")
+		c.Pass(20 * time.Second)
+		c.Say(connectortest.Ada, c.ada, "Still there?")
+		c.Pass(20 * time.Second)
+		for _, q := range w.Fake.Log() {
+			if q.Method == "createForumTopic" {
+				t.Error("a topic was asked for while the chat was closed")
+			}
+		}
+		c.Pass(3 * time.Hour)
+		c.WaitIdle()
+		if own := connectortest.BotTexts(c, c.ada); len(own) < 2 {
+			t.Errorf("the chat shows %q", own)
+		}
+	})
 }
 
 // Where Telegram refuses a topic, /new asks whether to forget the conversation, as without topics.

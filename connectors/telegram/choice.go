@@ -124,7 +124,7 @@ func (p *updates) tellPress(ctx context.Context, a pressAnswer) (pause time.Dura
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	var told json.RawMessage
-	err := p.client.call(ctx, a.method, a.params, &told)
+	err := p.paced(ctx, a.to, a.method, a.params, &told)
 	if err != nil {
 		p.log.Debug("can't answer a button press", "err", fmt.Errorf("answer: %w", err))
 	}
@@ -146,6 +146,7 @@ const (
 type pressAnswer struct {
 	method string
 	params tgbotapi.Params
+	to     address // of a message, which uses the budget of its chat; empty for a callback query
 	due    time.Time
 }
 

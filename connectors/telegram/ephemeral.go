@@ -144,7 +144,7 @@ func (p *updates) whispered(ctx context.Context, m *tgbotapi.Message, in chat.Me
 	if w, err := parseWhisper(in.Address.Response); text != "" && err == nil {
 		params := tgbotapi.Params{"chat_id": strconv.FormatInt(m.Chat.ID, 10), "text": text}
 		w.address(params)
-		p.answers.add(m.Chat.ID, pressAnswer{method: "sendMessage", params: params})
+		p.answers.add(m.Chat.ID, pressAnswer{method: "sendMessage", params: params, to: address{Chat: m.Chat.ID, Kind: m.Chat.Type}})
 	}
 	return nil
 }

@@ -92,6 +92,22 @@ func (s *sink) Scopes(op progressive.Op) []progressive.Scope {
 	return append(scopes, scopeOf(botScope, int64(s.telegram.account)))
 }
 
+// paced makes a request that belongs to no answer, within the budgets of the chat, if there is one, and of the bot. It fails
+// with [progressive.ErrNoPermit] if ctx ends before there is a permit; otherwise its errors are those of the client.
+func (t *Telegram) paced(ctx context.Context, to address, method string, params tgbotapi.Params, v any) error {
+	if t.enter == nil || to.Chat == 0 {
+		return t.client.call(ctx, method, params, v)
+	}
+	s := newSink(t, to)
+	leave, err := t.enter(ctx, progressive.Ticket{Scopes: s.Scopes(progressive.Edit), Priority: progressive.PriorityReply})
+	if err != nil {
+		return fmt.Errorf("%w: %w", progressive.ErrNoPermit, err)
+	}
+	err = t.client.call(ctx, method, params, v)
+	leave(s.judge(progressive.Typing, to.Chat, err))
+	return err
+}
+
 func scopeOf(kind string, id int64) progressive.Scope {
 	return progressive.Scope(fmt.Sprintf("%s/%d", kind, id))
 }

@@ -48,6 +48,7 @@ type Telegram struct {
 	hook    *webhook
 	older   atomic.Bool // the server refused a disabled button
 	away    atomic.Bool // several polls in a row have failed
+	enter   func(context.Context, progressive.Ticket) (leave func(error), err error)
 	log     *slog.Logger
 }
 
@@ -62,7 +63,7 @@ var (
 
 // New returns a bot without making any request. Run and Check report a malformed token.
 func New(c Config, d connectors.Deps) *Telegram {
-	t := &Telegram{config: c, client: newClient(c.Token.Reveal(), c.APIURL, d.Dial), log: d.Log.With("connector", Name)}
+	t := &Telegram{config: c, client: newClient(c.Token.Reveal(), c.APIURL, d.Dial), enter: d.Enter, log: d.Log.With("connector", Name)}
 	t.account, t.wrong = accountOf(c.Token.Reveal())
 	t.hook = newWebhook(c.Token.Reveal(), c.WebhookURL)
 	if t.Sharded() && d.Shards != nil {

@@ -6,18 +6,21 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"time"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
 	"parley/connectors"
 	"parley/core/chat"
 	"parley/core/text"
+	"parley/progressive"
 )
 
 const (
 	untitledTopic = "New conversation" // the name of a topic of /new, until the small model gives it one
 	longestTopic  = 128
-	mostTopics    = 1000 // that are remembered
+	mostTopics    = 1000             // that are remembered
+	topicTime     = 10 * time.Second // of opening one, with the wait for a permit; the rest of handlerTime is for the store
 )
 
 // opening is the service message at the beginning of a topic.
@@ -49,9 +52,13 @@ func (p *updates) openTopic(ctx context.Context, m *tgbotapi.Message, newer *new
 		var created struct {
 			ID int `json:"message_thread_id"`
 		}
-		err := p.client.call(ctx, "createForumTopic", tgbotapi.Params{"chat_id": strconv.FormatInt(m.Chat.ID, 10), "name": untitledTopic}, &created)
-		if r := (*refusal)(nil); errors.As(err, &r) && r.code < http.StatusInternalServerError && r.code != http.StatusTooManyRequests {
-			p.log.Warn("Telegram refuses a topic for a new conversation", "err", err)
+		limited, cancel := context.WithTimeout(ctx, topicTime)
+		defer cancel()
+		err := p.paced(limited, address{Chat: m.Chat.ID, Kind: private}, "createForumTopic", tgbotapi.Params{
+			"chat_id": strconv.FormatInt(m.Chat.ID, 10), "name": untitledTopic,
+		}, &created)
+		if r := (*refusal)(nil); errors.Is(err, progressive.ErrNoPermit) || errors.As(err, &r) && r.code < http.StatusInternalServerError && r.code != http.StatusTooManyRequests {
+			p.log.Warn("there is no topic for a new conversation", "err", err)
 			return nil // /new then concerns the current one
 		} else if err != nil {
 			return fmt.Errorf("open a topic: %w", err)
@@ -77,7 +84,7 @@ func (t *Telegram) Title(ctx context.Context, a chat.Address, title string) erro
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	var done bool
-	err = t.client.call(ctx, "editForumTopic", tgbotapi.Params{
+	err = t.paced(ctx, to, "editForumTopic", tgbotapi.Params{
 		"chat_id": strconv.FormatInt(t.moves.now(to.Chat), 10), "message_thread_id": strconv.Itoa(to.Topic), "name": text.Brief(title, longestTopic),
 	}, &done)
 	if r := (*refusal)(nil); errors.As(err, &r) && r.code == http.StatusBadRequest {
