@@ -50,6 +50,33 @@ func TestSlashCommandTranscripts(t *testing.T) {
 	})
 }
 
+// Discord counts the responses to interactions separately, so commands given at once in one channel don't wait for each other, nor for an
+// answer that grows there, and nothing is refused for its rate.
+func TestSlashCommandsDontWaitForTheChannel(t *testing.T) {
+	onDiscord(t, func(c *chatHarness, w *discordworld.Platform) {
+		c.model.Queue(slowScript(tale))
+		c.Mention(connectortest.Ada, c.group, "Tell me")
+		c.Pass(5 * time.Second)
+		for range 8 {
+			w.Command(connectortest.Bob, c.group, "help")
+		}
+		c.Pass(time.Second)
+		if n := len(w.Fake.Thinking(string(c.group))); n != 0 {
+			t.Errorf("%d commands have no answer after a second", n)
+		}
+		if n := strings.Count(w.Transcript(connectortest.Bob, c.group), "/usage"); n < 8 {
+			t.Errorf("Bob reads %d answers; want 8", n)
+		}
+		c.Pass(time.Minute)
+		c.WaitIdle()
+		for _, q := range w.Fake.Log() {
+			if q.Status == http.StatusTooManyRequests {
+				t.Errorf("%s was refused for its rate", q.Route)
+			}
+		}
+	})
+}
+
 // A stranger's slash command gets a private line instead of silence, and costs nothing.
 func TestSlashCommandOfAStranger(t *testing.T) {
 	onDiscord(t, func(c *chatHarness, w *discordworld.Platform) {

@@ -83,10 +83,11 @@ func (s *sink) judgeFilter(p progressive.Part, err error) error {
 	return fmt.Errorf("%w: %w", progressive.ErrUnparsable, r)
 }
 
-// scope returns the budget that a rate limit closes: that of the bot, or that of the channel.
+// scope returns the budget that a rate limit closes: that of the bot, or that of the channel. Responses to an interaction use no budget
+// of the bot.
 func (s *sink) scope(h held) progressive.Scope {
 	scopes := s.Scopes(progressive.Post)
-	if h.everything {
+	if h.everything && s.interaction == "" {
 		return scopes[len(scopes)-1]
 	}
 	return scopes[0]

@@ -64,6 +64,8 @@ type sink struct {
 
 	prose   *progressive.MarkdownMessages
 	learned *progressive.BudgetHint // from the last response; nil if none
+
+	interaction string // its rate limits apply to the request, instead of the channel's; empty for ordinary requests
 }
 
 var (
@@ -79,14 +81,18 @@ var (
 
 var errClosed = errors.New("the platform already refused the bot here")
 
-// Scopes implements [progressive.Sink]. Each request counts for the channel, for its route there, and for the bot.
+// Scopes implements [progressive.Sink]. Each request counts for the channel, for its route there, and for the bot. Discord counts the
+// responses to an interaction separately: for the interaction and for none of these.
 func (s *sink) Scopes(op progressive.Op) []progressive.Scope {
+	if s.interaction != "" {
+		return []progressive.Scope{progressive.Scope(channelScope + "/" + s.interaction), s.route(op)}
+	}
 	return []progressive.Scope{progressive.Scope(channelScope + "/" + s.to.Channel), s.route(op), progressive.Scope(botScope + "/" + s.bot)}
 }
 
-// route returns the scope of one kind of request in the channel.
+// route returns the scope of one kind of request in the channel, or to the interaction.
 func (s *sink) route(op progressive.Op) progressive.Scope {
-	return progressive.Scope(routeScope + "/" + s.to.Channel + "/" + op.String())
+	return progressive.Scope(routeScope + "/" + cmp.Or(s.interaction, s.to.Channel) + "/" + op.String())
 }
 
 // BudgetHint implements [progressive.BudgetReporter]: it returns the state of the bucket in the last response, so that
