@@ -20,6 +20,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"parley/config"
 	"parley/connectors"
@@ -398,8 +399,8 @@ func (g *Gateway) ownerCode(ctx context.Context) (string, error) {
 	return g.runtime.OwnerCode(ctx)
 }
 
-// watch returns when ctx ends or the gateway can't continue. A platform that fails permanently is logged, and the
-// others continue. Without its web chat a gateway can't be reached by commands and probes either, so that failure ends
+// watch returns when ctx ends or the gateway can't continue. A platform that fails permanently is logged, and told to the owners,
+// who can have a direct chat on another one. The others continue. Without its web chat a gateway can't be reached by commands and probes either, so that failure ends
 // it.
 func (g *Gateway) watch(ctx context.Context, failed <-chan error) error {
 	for {
@@ -410,6 +411,11 @@ func (g *Gateway) watch(ctx context.Context, failed <-chan error) error {
 			g.env.Log.Error("a connector has stopped permanently", "err", err)
 			if errors.Is(err, web.ErrEnded) {
 				return err
+			}
+			var why connectors.Fatal
+			_ = errors.As(err, &why) // Supervise returns no other error
+			if told := g.runtime.TellOwners(ctx, errorKey("stopped", err, time.DateOnly), "owner.stopped", "reason", why.Error()); told != nil {
+				g.env.Log.Warn("the owners can't be told about a connector that has stopped", "err", told)
 			}
 		}
 	}

@@ -180,18 +180,23 @@ func (g *Gateway) apply(ctx context.Context, cfg config.Config) (needRestart []s
 // rejected reports that a changed configuration is invalid, and returns err.
 func (g *Gateway) rejected(ctx context.Context, err error) error {
 	g.env.Log.Error("the changed configuration is invalid, so the earlier one stays in effect", "err", err)
-	sum := fnv.New64a()
-	_, _ = sum.Write([]byte(err.Error()))                                                     // never fails
-	key := fmt.Sprintf("reload/%x/%s", sum.Sum64(), time.Now().UTC().Format("2006-01-02T15")) // several gateways read the same file
 	first, _, more := strings.Cut(err.Error(), "\n")
 	if more {
 		first += " (the log has the rest)"
 	}
 	text := "My configuration was changed, but it is invalid, so I continue with the earlier one: " + first
-	if told := g.runtime.TellOwners(ctx, key, text); told != nil {
+	if told := g.runtime.TellOwners(ctx, errorKey("reload", err, "2006-01-02T15"), text); told != nil {
 		g.env.Log.Warn("the owners can't be told about the invalid configuration", "err", told)
 	}
 	return err
+}
+
+// errorKey returns the key of a notice about err, so that several gateways with the same error tell the owners once in each period: a
+// layout of times.
+func errorKey(kind string, err error, period string) string {
+	sum := fnv.New64a()
+	_, _ = sum.Write([]byte(err.Error())) // never fails
+	return fmt.Sprintf("%s/%x/%s", kind, sum.Sum64(), time.Now().UTC().Format(period))
 }
 
 // brokenText returns the state of the configuration for /readyz, which can be public; "" if it is valid.

@@ -179,3 +179,44 @@ func TestTelegramAdoptsABeginning(t *testing.T) {
 		}
 	})
 }
+
+// When a platform rejects the bot's token, the owners are told in their direct chats on another platform, once, also across a restart.
+func TestOwnersHearOfARejectedToken(t *testing.T) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		other := platforms()[0]
+		if other.name == c.name {
+			other = platforms()[1]
+		}
+		c.Say(connectortest.Ada, c.ada, "Hi") // the owner has a direct chat
+		c.Pass(10 * time.Second)
+		c.WaitIdle()
+		c.shutdown()
+		w, err := other.newServer()
+		c.Must(err)
+		t := c.T
+		t.Cleanup(w.Close)
+		c.servers = append(c.servers, other.address)
+		connectortest.Serve(t, c.listen(other.address), http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+			rw.Header().Set("Content-Type", "application/json")
+			rw.WriteHeader(http.StatusUnauthorized)
+			_, _ = rw.Write([]byte(`{"ok":false,"error_code":401,"description":"Unauthorized","message":"401: Unauthorized","code":0}`))
+		}))
+		c.secrets = append(c.secrets, other.enable(&c.cfg, w, "http://"+strings.TrimSuffix(other.address, ":80")))
+		c.cfg.People.Owners = []config.Account{config.Account(c.Account(connectortest.Ada))}
+		for range 2 {
+			c.start()
+			c.Pass(2 * time.Minute)
+			c.shutdown()
+		}
+		c.start()
+		n := 0
+		for _, text := range connectortest.BotTexts(c, c.ada) {
+			if strings.Contains(text, "can't be reached") && strings.Contains(text, "connectors."+other.name+".token") {
+				n++
+			}
+		}
+		if n != 1 {
+			t.Errorf("the owner reads of it %d times: %q", n, connectortest.BotTexts(c, c.ada))
+		}
+	})
+}
