@@ -92,7 +92,7 @@ func (o operators) Health(ctx context.Context) (all []admin.Health) {
 	}
 	for _, s := range o.gateway.parts() {
 		if why := s.limited(); why != "" || s.name != "" {
-			all = append(all, admin.Health{Part: cmp.Or(s.name, "Limited"), OK: why == "", State: cmp.Or(why, "ok")})
+			all = append(all, admin.Health{Part: cmp.Or(s.name, "Limited"), OK: why == "", State: cmp.Or(why, "ok"), Connection: s.name != ""})
 		}
 	}
 	return all

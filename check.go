@@ -284,7 +284,7 @@ func checkOwner(ctx context.Context, cfg config.Config) (string, error) {
 	}
 	for _, p := range people.Approved {
 		if p.Owner {
-			return strings.Replace(string(p.ID), "/", ":", 1), nil
+			return p.ID.Account(), nil
 		}
 	}
 	noUsers := len(people.Approved)+len(cfg.People.Staff)+len(cfg.People.Allowed)+len(cfg.Access.Allow) == 0

@@ -124,7 +124,7 @@ func TestAccountsAreLinked(t *testing.T) {
 		if got := l.chat("/link AAAA-AAAA"); !strings.Contains(got, "Unknown or expired code") {
 			t.Errorf("a wrong code: %q", got)
 		}
-		if got := l.chat("/link " + code); !strings.Contains(got, "Ada (web/user/ada)") || !strings.Contains(got, "account, too?") {
+		if got := l.chat("/link " + code); !strings.Contains(got, "Ada (web:user/ada)") || !strings.Contains(got, "account, too?") {
 			t.Errorf("the right code: %q", got)
 		}
 		if got := l.chat("Link"); !strings.Contains(got, "confirm it in the chat where you asked") {

@@ -56,13 +56,10 @@ func listRooms(rooms []chat.ListedRoom) error {
 	w := table(os.Stdout)
 	fmt.Fprintln(w, "ROOM\tNAME\tLAST MESSAGE\tBY\tACCOUNT")
 	for _, r := range rooms {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", shown(string(r.ID)), shown(r.Name), r.At.Local().Format(time.DateTime), shown(r.AuthorName), shown(account(string(r.Author))))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", shown(string(r.ID)), shown(r.Name), r.At.Local().Format(time.DateTime), shown(r.AuthorName), shown(r.Author.Account()))
 	}
 	return w.Flush()
 }
-
-// account returns the account of a user, as gateway person takes it.
-func account(entity string) string { return strings.Replace(entity, "/", ":", 1) }
 
 // roomNamed returns the only room with an ID or, regardless of case, a name. An unlisted room is taken for an ID.
 func roomNamed(rooms []chat.ListedRoom, name string) (chat.RoomID, error) {
@@ -137,7 +134,7 @@ func writeTranscript(to io.Writer, room string, pages func(func(chat.PersonalPag
 			}
 			m := chat.Memory{Name: is.Name, Author: chat.EntityID(is.Author), Text: is.Text, At: is.At, Files: is.Content.Files}
 			messages++
-			if err := m.WriteMarkdown(out, cmp.Or(m.Name, account(string(m.Author)))); err != nil {
+			if err := m.WriteMarkdown(out, cmp.Or(m.Name, m.Author.Account())); err != nil {
 				return err
 			}
 		}

@@ -85,7 +85,7 @@ func pairBrowser(ctx context.Context, cfg config.Config) error {
 // reach the terminal: others could move its cursor and forge lines.
 func named(p chat.Person) string {
 	if p.Name == "" {
-		return account(string(p.ID))
+		return p.ID.Account()
 	}
-	return fmt.Sprintf("%s (%s)", account(string(p.ID)), shown(p.Name))
+	return fmt.Sprintf("%s (%s)", p.ID.Account(), shown(p.Name))
 }

@@ -121,7 +121,7 @@ func (d *deletePersonCmd) Run(ctx context.Context, c *cli) (err error) {
 	}
 	fmt.Printf("Nothing is stored about %s any more.\n", d.Account)
 	for _, other := range linked {
-		fmt.Printf("It was linked with %[1]s, whose data stays. To delete that too: gateway person delete %[1]s\n", account(string(other)))
+		fmt.Printf("It was linked with %[1]s, whose data stays. To delete that too: gateway person delete %[1]s\n", other.Account())
 	}
 	return nil
 }

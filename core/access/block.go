@@ -178,7 +178,7 @@ func (d *Pairing) Block(ctx context.Context, r BlockRequest, accounts []chat.Ent
 	if err := d.SetBlocked(ctx, r.By.Author, blocks, accounts...); err != nil {
 		return "", err
 	}
-	shown := strings.Replace(string(r.User.ID), "/", ":", 1)
+	shown := r.User.ID.Account()
 	if d.Audit != nil {
 		d.Audit(ctx, r.By.Author, string(r.Name), string(r.User.ID))
 	}

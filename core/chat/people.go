@@ -122,9 +122,9 @@ type Person struct {
 func (p Person) Label() string {
 	name := text.Unmarked(p.Name)
 	if name == "" {
-		return string(p.ID)
+		return p.ID.Account()
 	}
-	return fmt.Sprintf("%s (%s)", name, p.ID)
+	return fmt.Sprintf("%s (%s)", name, p.ID.Account())
 }
 
 // PairingRequest is a user's request for approval. One without an ID is reserved for the future owner.

@@ -87,6 +87,9 @@ func (id EntityID) Automatic() bool {
 	return strings.HasPrefix(string(id), SchedulePrefix) || strings.HasPrefix(string(id), HookPrefix)
 }
 
+// Account returns the form of id in the configuration and in commands, such as "telegram:123456789".
+func (id EntityID) Account() string { return strings.Replace(string(id), "/", ":", 1) }
+
 // RoomKind is the type of a room. Connectors set it; access, decisions and turn policies depend on it.
 type RoomKind string
 

@@ -91,15 +91,18 @@ func (t Total) Describe(v lang.Voice) string {
 		in = v.Say("usage.cached", "in", in, "tokens", thousands(t.Cached))
 	}
 	parts = append(parts, in, v.Say("usage.out", "tokens", thousands(t.Output)))
+	return strings.Join(append(parts, t.Price(v)), ", ")
+}
+
+// Price returns the cost for users, as far as it is known.
+func (t Total) Price(v lang.Voice) string {
 	switch {
 	case t.Unpriced == 0:
-		parts = append(parts, t.USD.String())
+		return t.USD.String()
 	case t.Unpriced >= t.Input+t.Output && t.USD == 0:
-		parts = append(parts, v.Say("usage.unpriced"))
-	default:
-		parts = append(parts, v.Say("usage.partly", "cost", t.USD, "tokens", thousands(t.Unpriced)))
+		return v.Say("usage.unpriced")
 	}
-	return strings.Join(parts, ", ")
+	return v.Say("usage.partly", "cost", t.USD, "tokens", thousands(t.Unpriced))
 }
 
 // Reservation is the possible cost of a call: a number of tokens. The first Included cost Base together, and each

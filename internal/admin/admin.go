@@ -86,6 +86,7 @@ type Gateway interface {
 type Health struct {
 	Part, State string
 	OK          bool
+	Connection  bool // the part is a connection to a platform
 }
 
 // Handover is a conversation whose user waits for a person, or talks to one, whose name is By.

@@ -14,6 +14,7 @@ import (
 	"parley/core/chat"
 	"parley/core/quota"
 	"parley/core/text"
+	"parley/internal/lang"
 )
 
 const (
@@ -29,13 +30,13 @@ func (a *Admin) requests(v *visit) view {
 	access := table{Title: "Access", Empty: "No one asks for access.", Columns: []string{"Name", "Account", "Since", "Until"}}
 	for _, k := range check(a.Store.PairingRequests(v.Context()))(v) {
 		if k.ID != "" { // the others are for the future owner
-			access.add(k.Name, string(k.ID), a.clock(k.Since), a.clock(k.Ends)).button("Approve", "approve", string(k.ID), false).button("Reject", "reject", string(k.ID), true)
+			access.add(k.Name, k.ID.Account(), a.clock(k.Since), a.clock(k.Ends)).button("Approve", "approve", string(k.ID), false).button("Reject", "reject", string(k.ID), true)
 		}
 	}
 	calls := table{Title: "Tool calls", Empty: "No tool call waits for an approval.", Columns: []string{"Tool", "Arguments", "Asked by", "Room", "Until"}}
 	for _, p := range check(a.Store.PendingApprovals(v.Context(), mostFound))(v) {
 		if time.Now().Before(p.Expires) {
-			calls.add(fmt.Sprintf("%s (%s)", p.Tool, p.Effect), a.arguments(v, p), shortID(string(p.Asker)), a.roomName(v, p.Room), a.clock(p.Expires)).
+			calls.add(fmt.Sprintf("%s (%s)", p.Tool, p.Effect), a.arguments(v, p), account(p.Asker), a.roomName(v, p.Room), a.clock(p.Expires)).
 				link(3, "/run", string(p.Run)).button("Allow once", "allow", p.ID, false).button("Deny", "deny", p.ID, true)
 		}
 	}
@@ -98,8 +99,11 @@ func (a *Admin) decide(v *visit) (string, error) {
 func (a *Admin) people(v *visit) view {
 	q := strings.TrimSpace(v.URL.Query().Get("q"))
 	found, blocked := check(a.Store.FindEntities(v.Context(), q, mostFound))(v), check(a.Gateway.Blocked(v.Context()))(v)
+	if len(found) == 0 { // an account
+		found = check(a.Store.FindEntities(v.Context(), strings.Replace(q, ":", "/", 1), mostFound))(v)
+	}
 	for _, id := range slices.Sorted(maps.Keys(blocked)) { // also accounts that never wrote
-		if len(found) < 2*mostFound && contains(q, string(id)) && !slices.ContainsFunc(found, func(e chat.Entity) bool { return e.ID == id }) {
+		if len(found) < 2*mostFound && contains(q, string(id), id.Account()) && !slices.ContainsFunc(found, func(e chat.Entity) bool { return e.ID == id }) {
 			found = append(found, chat.Entity{ID: id})
 		}
 	}
@@ -118,7 +122,7 @@ func (a *Admin) people(v *visit) view {
 		if len(e.Names) > 0 {
 			name = e.Names[len(e.Names)-1]
 		}
-		switch r := people.add(name, shortID(string(e.ID)), access); {
+		switch r := people.add(name, account(e.ID), access); {
 		case out && !byFile:
 			r.button("Unblock", "unblock", string(e.ID), false)
 		case !out && blocked != nil && (access == "" || access == "approved"):
@@ -155,7 +159,7 @@ func (a *Admin) room(v *visit) view {
 	id := chat.RoomID(v.URL.Query().Get("id"))
 	t := table{Title: "Messages", Empty: "This room has no messages.", Columns: []string{"Time", "By", "Text"}}
 	for _, m := range slices.Backward(check(a.Store.Recent(v.Context(), id, chat.Said, 0, mostMessages))(v)) {
-		r := t.add(a.clock(m.At), cmp.Or(m.Name, shortID(string(m.Author))), text.Visible(m.PromptText()))
+		r := t.add(a.clock(m.At), cmp.Or(m.Name, account(m.Author)), text.Visible(m.PromptText()))
 		if _, ok := chat.TurnOf(m.ID); ok && m.Author == a.Agent.Entity() {
 			r.link(0, "/run", string(m.ID))
 		}
@@ -180,10 +184,10 @@ func (a *Admin) addRun(v *visit, t *table, r chat.Run) {
 // question returns the beginning of the newest message that a run answers, "" if it was deleted, and its author.
 func (a *Admin) question(v *visit, r chat.Run) (question, author string) {
 	if len(r.Inputs) == 0 {
-		return "", shortID(string(r.Author))
+		return "", account(r.Author)
 	}
 	m := check(a.Store.Memory(v.Context(), r.Inputs[len(r.Inputs)-1]))(v)
-	return text.Brief(text.Visible(m.Text), maxExcerpt), cmp.Or(m.Name, shortID(string(r.Author)))
+	return text.Brief(text.Visible(m.Text), maxExcerpt), cmp.Or(m.Name, account(r.Author))
 }
 
 // clock returns a time for readers.
@@ -206,6 +210,18 @@ func shortID(id string) string {
 		return "web/" + rest[:8] + "…"
 	}
 	return id
+}
+
+// account returns an account as the configuration has it, shortened like shortID.
+func account(id chat.EntityID) string { return chat.EntityID(shortID(string(id))).Account() }
+
+// personName returns the name of a user with their account.
+func (a *Admin) personName(v *visit, id chat.EntityID) string {
+	p := chat.Person{ID: chat.EntityID(shortID(string(id)))}
+	if names := check(a.Store.Entity(v.Context(), id))(v).Names; len(names) > 0 {
+		p.Name = names[len(names)-1]
+	}
+	return p.Label()
 }
 
 // review lists the questions of the last days that were not answered, and the answers that visitors rated down.
@@ -234,7 +250,7 @@ func (a *Admin) spending(v *visit) (shown view) {
 		return &shown.Tables[len(shown.Tables)-1]
 	}
 	add := func(t *table, used quota.Total, cells ...string) {
-		t.add(append(cells, fmt.Sprint(used.Input), fmt.Sprint(used.Output), used.USD.String())...)
+		t.add(append(cells, fmt.Sprint(used.Input), fmt.Sprint(used.Output), used.Price(lang.Voice{}))...)
 	}
 	days := list("Days", "Day", "Messages")
 	for n := range quota.KeptDays {
@@ -255,7 +271,12 @@ func (a *Admin) spending(v *visit) (shown view) {
 	for _, by := range []string{"person", "room"} {
 		t := list("This month by "+by, strings.ToUpper(by[:1])+by[1:], "Messages")
 		for _, used := range month(by) {
-			add(t, used, shortID(strings.TrimPrefix(used.Bucket, by+"/")), fmt.Sprint(used.Messages))
+			id := strings.TrimPrefix(used.Bucket, by+"/")
+			name := a.roomName(v, chat.RoomID(id))
+			if by == "person" {
+				name = a.personName(v, chat.EntityID(id))
+			}
+			add(t, used, name, fmt.Sprint(used.Messages))
 		}
 	}
 	return shown
@@ -264,7 +285,11 @@ func (a *Admin) spending(v *visit) (shown view) {
 // health shows the connections and services, and the gateways that share the store.
 func (a *Admin) health(v *visit) view {
 	parts := table{Title: "Services", Columns: []string{"Part", "State"}}
+	var own []string // connections of this gateway, which needs no leases if it is the only one
 	for _, h := range a.Gateway.Health(v.Context()) {
+		if h.Connection && h.OK {
+			own = append(own, h.Part)
+		}
 		parts.add(h.Part, h.State).Cells[1].Class = map[bool]string{true: "good", false: "bad"}[h.OK]
 	}
 	fleet := check(a.Store.Replicas(v.Context()))(v)
@@ -275,6 +300,9 @@ func (a *Admin) health(v *visit) view {
 			if l.Owner == r.Owner {
 				held = append(held, l.Name)
 			}
+		}
+		if len(fleet.Leases) == 0 && len(fleet.Replicas) == 1 {
+			held = own
 		}
 		replicas.add(r.Owner, fmt.Sprint(r.Runs), strings.Join(held, ", "))
 	}
