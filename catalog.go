@@ -399,38 +399,30 @@ func signaler(signalers map[string]connectors.Signaler, gate progressive.Gate) f
 		if _, show := p.Signal(s); show == nil {
 			return nil
 		}
+		priority := progressive.PriorityStatus
+		if s.Is == chat.NoStatus { // a status that has ended goes before the edits of other answers
+			priority = progressive.PriorityFirst
+		}
 		return func(ctx context.Context) (err error) {
 			for i, m := range s.Messages {
-				one := s
-				one.Messages = []chat.MemoryID{m}
-				// Once something is shown, the end of ctx is no error, because the status must be removed.
-				if failed := signalOne(ctx, p, one, gate); i == 0 || ctx.Err() == nil {
+				scopes, show := p.Signal(chat.Signal{To: s.To, Messages: []chat.MemoryID{m}, Was: s.Was, Is: s.Is})
+				if show == nil {
+					continue
+				}
+				leave, failed := gate.Enter(ctx, progressive.Ticket{Scopes: scopes, Priority: priority})
+				if failed == nil {
+					ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signalTime)
+					failed = show(ctx)
+					cancel()
+					leave(failed)
+				}
+				if i == 0 || ctx.Err() == nil { // otherwise a part is shown, and must be removed
 					err = errors.Join(err, failed)
 				}
 			}
 			return err
 		}
 	}
-}
-
-// signalOne shows the status of one message.
-func signalOne(ctx context.Context, p connectors.Signaler, s chat.Signal, gate progressive.Gate) error {
-	scopes, show := p.Signal(s)
-	if show == nil {
-		return nil
-	}
-	priority := progressive.PriorityStatus
-	if s.Is == chat.NoStatus { // a status that has ended goes before the edits of other answers
-		priority = progressive.PriorityFirst
-	}
-	leave, err := gate.Enter(ctx, progressive.Ticket{Scopes: scopes, Priority: priority})
-	if err == nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signalTime)
-		defer cancel()
-		err = show(ctx)
-		leave(err)
-	}
-	return err
 }
 
 const signalTime = 30 * time.Second // of a request that shows the status of a message

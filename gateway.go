@@ -124,9 +124,7 @@ func (g *Gateway) addPlatforms() (core.Opener, error) {
 			Log: g.env.Log, Dial: g.env.Dial, Memo: lease(name).State(g.backends.memo),
 			Shards:   connectors.NewShards(g.backends.leases, g.backends.memo, name, g.owner, g.env.Log),
 			Commands: func() []chat.CommandSpec { return g.promptCommands(name) },
-			Enter: func(ctx context.Context, t progressive.Ticket) (func(error), error) {
-				return paced.Enter(ctx, t)
-			},
+			Enter:    func(ctx context.Context, t progressive.Ticket) (func(error), error) { return paced.Enter(ctx, t) },
 		}
 	}, g.env)
 	if err != nil {
@@ -412,9 +410,7 @@ func (g *Gateway) watch(ctx context.Context, failed <-chan error) error {
 			if errors.Is(err, web.ErrEnded) {
 				return err
 			}
-			var why connectors.Fatal
-			_ = errors.As(err, &why) // Supervise returns no other error
-			if told := g.runtime.TellOwners(ctx, errorKey("stopped", err, time.DateOnly), "owner.stopped", "reason", why.Error()); told != nil {
+			if told := g.runtime.TellOwners(ctx, errorKey("stopped", err, time.DateOnly), "owner.stopped", "reason", err); told != nil {
 				g.env.Log.Warn("the owners can't be told about a connector that has stopped", "err", told)
 			}
 		}

@@ -191,8 +191,7 @@ func (g *Gateway) rejected(ctx context.Context, err error) error {
 	return err
 }
 
-// errorKey returns the key of a notice about err, so that several gateways with the same error tell the owners once in each period: a
-// layout of times.
+// errorKey returns the key of a notice about err, which all gateways together send once in each period: a layout of times.
 func errorKey(kind string, err error, period string) string {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(err.Error())) // never fails

@@ -59,8 +59,7 @@ type Poster interface {
 
 // Signaler shows the status of a user's message at the message itself, such as by a reaction. It is optional.
 type Signaler interface {
-	// Signal returns the request that shows s, and the budgets that it uses, or nil if the platform shows nothing for this change. It makes
-	// one request for each message of s.
+	// Signal returns the request that shows s, and the budgets that it uses, or nil if the platform shows nothing for this change.
 	Signal(s chat.Signal) (scopes []progressive.Scope, show func(ctx context.Context) error)
 }
 

@@ -199,9 +199,12 @@ func TestLineOfAnAnswer(t *testing.T) {
 		c.Pass(time.Minute)
 		c.Say(connectortest.Ada, c.ada, "/status")
 		c.Pass(time.Minute)
-		line := regexp.MustCompile(`level=INFO msg=answer run=(\S+) room_hash=(~[0-9a-f]{12}) kind=\S* outcome=completed waited=\S+ took=\S+ model=openai/fake-model calls=1 input=[1-9]\d* output=[1-9]\d* edits=\d+\n`)
+		line := regexp.MustCompile(`level=INFO msg=answer run=(\w+/~[0-9a-f]{12}#\d+) room_hash=(~[0-9a-f]{12}) kind=\S* outcome=completed waited=\S+ took=\S+ model=openai/fake-model calls=1 input=[1-9]\d* output=[1-9]\d* edits=\d+\n`)
 		if all := line.FindAllString(c.Logged.String(), -1); len(all) != 1 || strings.Count(c.Logged.String(), "msg=answer ") != 2 {
 			c.Errorf("the lines are %q\n%s", all, c.Logged.String())
+		}
+		if ids := regexp.MustCompile(`\b(?:run|room|chat|channel)="?[^~\s]*\d\S*`).FindAllString(c.Logged.String(), -1); len(ids) != 0 {
+			c.Errorf("the log has the ids %q", ids)
 		}
 		for _, text := range []string{"secret answer", "secret question"} {
 			if strings.Contains(c.Logged.String(), text) {

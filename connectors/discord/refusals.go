@@ -83,8 +83,7 @@ func (s *sink) judgeFilter(p progressive.Part, err error) error {
 	return fmt.Errorf("%w: %w", progressive.ErrUnparsable, r)
 }
 
-// scope returns the budget that a rate limit closes: that of the bot, or that of the channel. Responses to an interaction use no budget
-// of the bot.
+// scope returns the budget that a rate limit closes: that of the bot, or that of the channel or the interaction.
 func (s *sink) scope(h held) progressive.Scope {
 	scopes := s.Scopes(progressive.Post)
 	if h.everything && s.interaction == "" {

@@ -35,7 +35,6 @@ type response struct {
 	to   reply
 	lost bool // Discord doesn't know the token (any more)
 	told bool // the answer is only the reason why there is none, for the author of the command alone
-	done bool // the response was set, or more than it was posted
 
 	unknown map[string]bool // the nonces of follow-ups whose outcome is unknown
 }
@@ -62,17 +61,16 @@ func (r *response) valid() bool {
 	return !r.lost && time.Since(created(r.to.Interaction)) < tokenLife
 }
 
-// Scopes implements [progressive.Sink]. Requests with the token have rate limits of their own.
+// Scopes implements [progressive.Sink]. Requests with the token have rate limits of their own. A post can also be an ordinary message.
 func (r *response) Scopes(op progressive.Op) (all []progressive.Scope) {
-	if !r.valid() || op == progressive.Post && r.done && r.continues() {
-		return r.chat.Scopes(op)
+	if r.valid() {
+		_ = r.withToken(func() error { all = r.chat.Scopes(op); return nil })
 	}
-	_ = r.withToken(func() error { all = r.chat.Scopes(op); return nil })
+	if !r.valid() || op == progressive.Post && !r.to.Private && !r.to.Silent {
+		all = append(all, r.chat.Scopes(op)...)
+	}
 	return all
 }
-
-// continues reports whether ordinary messages continue the response: the bot may write in the channel, and everyone sees the answer.
-func (r *response) continues() bool { return !r.to.Private && !r.to.Silent }
 
 // withToken makes a request that Discord counts for the interaction, and judges its error.
 func (r *response) withToken(request func() error) error {
@@ -91,7 +89,7 @@ func (r *response) NonceWindow() time.Duration { return nonceWindow }
 func (r *response) HasButtons() bool { return true }
 
 // Pings implements [progressive.Pinger]. The response shows which command it answers, so it stays where it is.
-func (r *response) Pings() (notifies, moves bool) { return r.continues(), false }
+func (r *response) Pings() (notifies, moves bool) { return !r.to.Private && !r.to.Silent, false }
 
 // Render implements [progressive.Sink]. The final state has a text in any case, because Discord shows that the bot is
 // thinking until there is one: without an answer, the reason.
@@ -113,18 +111,14 @@ func (r *response) Render(v answer.View, refused ...string) []progressive.Part {
 
 // Post implements [progressive.Sink].
 func (r *response) Post(ctx context.Context, p progressive.Part, nonce string) (string, error) {
-	first := strings.HasSuffix(nonce, "/0")
-	r.done = r.done || !first
 	switch {
 	case !r.valid() && r.to.Private:
 		return "", fmt.Errorf("%w: the response to a command has expired", progressive.ErrForbidden)
 	case !r.valid():
 		return r.chat.Post(ctx, p, nonce)
-	case first:
-		id, err := r.first(ctx, p)
-		r.done = err == nil
-		return id, err
-	case r.continues():
+	case strings.HasSuffix(nonce, "/0"):
+		return r.first(ctx, p)
+	case !r.to.Private && !r.to.Silent:
 		return r.chat.Post(ctx, p, nonce)
 	}
 	return r.follow(ctx, p, nonce)
@@ -148,17 +142,10 @@ func (r *response) first(ctx context.Context, p progressive.Part) (string, error
 
 // tell ends the bot's thinking, which all users see, and posts p for the author of the command alone.
 func (r *response) tell(ctx context.Context, p progressive.Part) (string, error) {
-	if err := r.remove(ctx, "@original"); err != nil {
+	if err := r.Delete(ctx, "@original"); err != nil {
 		return "", err
 	}
 	return r.follow(ctx, p, "refusal")
-}
-
-// remove deletes a message of the interaction.
-func (r *response) remove(ctx context.Context, id string) error {
-	return r.withToken(func() error {
-		return r.chat.do(ctx, progressive.Delete, http.MethodDelete, r.to.path("/messages/"+id), nil, nil)
-	})
 }
 
 // follow posts a follow-up, at most once: if it is unknown whether it was posted, it counts as posted.
@@ -202,7 +189,8 @@ func (r *response) Delete(ctx context.Context, id string) error {
 	case id == lostMessage, r.to.Private && !r.valid():
 		return nil
 	case r.valid():
-		return r.remove(ctx, id)
+		path := r.to.path("/messages/" + id)
+		return r.withToken(func() error { return r.chat.do(ctx, progressive.Delete, http.MethodDelete, path, nil, nil) })
 	}
 	return r.chat.Delete(ctx, id)
 }

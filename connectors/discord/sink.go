@@ -57,15 +57,14 @@ type sink struct {
 	closed  bool   // the bot may not write here; more attempts would count toward an IP ban
 	blocked string // the text that replaces an answer refused by a filter; empty if none was
 
-	report  func(ctx context.Context, guild, channel string, err error) // of a missing permission
-	threads *threads
-	opened  bool   // the thread of the address exists, or was refused
-	instead string // the channel that is used because the thread was refused
+	report      func(ctx context.Context, guild, channel string, err error) // of a missing permission
+	threads     *threads
+	opened      bool   // the thread of the address exists, or was refused
+	instead     string // the channel that is used because the thread was refused
+	interaction string // that whose rate limits apply, instead of the channel's; empty for requests without its token
 
 	prose   *progressive.MarkdownMessages
 	learned *progressive.BudgetHint // from the last response; nil if none
-
-	interaction string // its rate limits apply to the request, instead of the channel's; empty for ordinary requests
 }
 
 var (

@@ -121,8 +121,6 @@ func (p *updates) pressed(ctx context.Context, u update) error {
 // tellPress answers a press. pause is the server's rate limit on such requests, if any. A failure is only logged: the
 // choice is stored.
 func (p *updates) tellPress(ctx context.Context, a pressAnswer) (pause time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, callTime)
-	defer cancel()
 	var told json.RawMessage
 	err := p.paced(ctx, a.to, a.method, a.params, &told)
 	if err != nil {

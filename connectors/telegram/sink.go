@@ -92,9 +92,11 @@ func (s *sink) Scopes(op progressive.Op) []progressive.Scope {
 	return append(scopes, scopeOf(botScope, int64(s.telegram.account)))
 }
 
-// paced makes a request that belongs to no answer, within the budgets of the chat, if there is one, and of the bot. It fails
-// with [progressive.ErrNoPermit] if ctx ends before there is a permit; otherwise its errors are those of the client.
+// paced makes a request that belongs to no answer, within callTime and the budgets of its chat, if it has one. It fails with
+// [progressive.ErrNoPermit] if there is no permit in this time; other errors are those of the client.
 func (t *Telegram) paced(ctx context.Context, to address, method string, params tgbotapi.Params, v any) error {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
 	if t.enter == nil || to.Chat == 0 {
 		return t.client.call(ctx, method, params, v)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"time"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
@@ -19,8 +18,7 @@ import (
 const (
 	untitledTopic = "New conversation" // the name of a topic of /new, until the small model gives it one
 	longestTopic  = 128
-	mostTopics    = 1000             // that are remembered
-	topicTime     = 10 * time.Second // of opening one, with the wait for a permit; the rest of handlerTime is for the store
+	mostTopics    = 1000 // that are remembered
 )
 
 // opening is the service message at the beginning of a topic.
@@ -52,11 +50,8 @@ func (p *updates) openTopic(ctx context.Context, m *tgbotapi.Message, newer *new
 		var created struct {
 			ID int `json:"message_thread_id"`
 		}
-		limited, cancel := context.WithTimeout(ctx, topicTime)
-		defer cancel()
-		err := p.paced(limited, address{Chat: m.Chat.ID, Kind: private}, "createForumTopic", tgbotapi.Params{
-			"chat_id": strconv.FormatInt(m.Chat.ID, 10), "name": untitledTopic,
-		}, &created)
+		params := tgbotapi.Params{"chat_id": strconv.FormatInt(m.Chat.ID, 10), "name": untitledTopic}
+		err := p.paced(ctx, address{Chat: m.Chat.ID, Kind: private}, "createForumTopic", params, &created)
 		if r := (*refusal)(nil); errors.Is(err, progressive.ErrNoPermit) || errors.As(err, &r) && r.code < http.StatusInternalServerError && r.code != http.StatusTooManyRequests {
 			p.log.Warn("there is no topic for a new conversation", "err", err)
 			return nil // /new then concerns the current one
@@ -81,8 +76,6 @@ func (t *Telegram) Title(ctx context.Context, a chat.Address, title string) erro
 	if err != nil || to.Topic == 0 {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTime)
-	defer cancel()
 	var done bool
 	err = t.paced(ctx, to, "editForumTopic", tgbotapi.Params{
 		"chat_id": strconv.FormatInt(t.moves.now(to.Chat), 10), "message_thread_id": strconv.Itoa(to.Topic), "name": text.Brief(title, longestTopic),

@@ -93,9 +93,8 @@ func (p *updates) handlers() []handler {
 func (p *updates) connected(_ context.Context, u update) error {
 	if c := u.newer.Business; c != nil && c.Enabled && c.Chat != 0 {
 		text := lang.In(languageOf(c.User)).Say("turn.business")
-		p.answers.add(c.Chat, pressAnswer{
-			method: "sendMessage", params: tgbotapi.Params{"chat_id": strconv.FormatInt(c.Chat, 10), "text": text}, to: address{Chat: c.Chat, Kind: private},
-		})
+		params := tgbotapi.Params{"chat_id": strconv.FormatInt(c.Chat, 10), "text": text}
+		p.answers.add(c.Chat, pressAnswer{method: "sendMessage", params: params, to: address{Chat: c.Chat, Kind: private}})
 	}
 	return nil
 }

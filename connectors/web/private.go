@@ -24,7 +24,8 @@ var tokens = regexp.MustCompile(`agents/files/[\w-]+|(?:visitor|ticket)_[\w-]{20
 const LogKey = "log key"
 
 // HideConversations returns a handler that passes records to h with a hash in place of each conversation id, because
-// the id gives access to the conversation, and with a hash of all of each attribute whose key ends with _hash. The hash of an id depends only on the key, so that records of one
+// the id gives access to the conversation, and with a hash of all of each attribute whose key ends with _hash. Ids of rooms, chats and channels of
+// platforms are hashed where they are attributes, also in ids of runs. The hash of an id depends only on the key, so that records of one
 // conversation can still be recognized. Messages, attributes, groups and the texts of errors are searched.
 //
 // A record about a run, which has its id as run, also gets the hash of the room as room_hash, and its trace, unless trace returns "".
@@ -83,7 +84,12 @@ const roomHash = "room_hash"
 
 // attr returns a with hidden ids, also within groups and in the texts of errors.
 func (h hiding) attr(a slog.Attr) slog.Attr {
-	switch v := a.Value.Resolve(); v.Kind() {
+	v := a.Value.Resolve()
+	switch a.Key {
+	case "run", "room", "chat", "channel":
+		return slog.String(a.Key, h.place(v.String()))
+	}
+	switch v.Kind() {
 	case slog.KindGroup:
 		a.Value = slog.GroupValue(h.attrs(v.Group())...)
 	case slog.KindString:
@@ -100,6 +106,18 @@ func (h hiding) attr(a slog.Attr) slog.Attr {
 	return a
 }
 
+// placeID matches the id of a room or a run, with its connector, or of a chat.
+var placeID = regexp.MustCompile(`^([^/]+/)?(.+?)(#\d+)?$`)
+
+// place replaces the id of a place, also in that of a run. The connector and the number of the run stay.
+func (h hiding) place(id string) string {
+	parts := placeID.FindStringSubmatch(id)
+	if clean := h.text(id); clean != id || parts == nil {
+		return clean
+	}
+	return parts[1] + h.hash(parts[1]+parts[2]) + parts[3]
+}
+
 // text replaces the conversation ids in s.
 func (h hiding) text(s string) string {
 	s = tokens.ReplaceAllString(s, "[token]")
@@ -111,19 +129,17 @@ func (h hiding) text(s string) string {
 
 func (h hiding) hash(text string) string { return Hash(h.key, text) }
 
-// hiddenID matches the hash of a conversation id.
-var hiddenID = regexp.MustCompile(`^web/(~[0-9a-f]{12})(#|$)`)
-
 // Reveal returns an id of a run or a room as it was before [HideConversations] with the same key, if its room is among rooms. Other ids
 // stay as they are.
 func Reveal(key []byte, id string, rooms []chat.ListedRoom) string {
-	parts := hiddenID.FindStringSubmatch(id)
-	if parts == nil {
+	parts := placeID.FindStringSubmatch(id)
+	if parts == nil || !strings.HasPrefix(parts[2], "~") {
 		return id
 	}
 	for _, r := range rooms {
-		if own, ok := strings.CutPrefix(string(r.ID), Name+"/"); ok && Hash(key, own) == parts[1] {
-			return string(r.ID) + strings.TrimPrefix(id, Name+"/"+parts[1])
+		own, ok := strings.CutPrefix(string(r.ID), parts[1])
+		if ok && (Hash(key, own) == parts[2] || Hash(key, string(r.ID)) == parts[2]) { // that of a conversation, or of a room
+			return string(r.ID) + parts[3]
 		}
 	}
 	return id

@@ -49,6 +49,13 @@ func TestHideConversations(t *testing.T) {
 			t.Errorf("%q is revealed as %q", id, got)
 		}
 	}
+	hidden := hiding{key: []byte("a")}
+	for _, id := range []string{"telegram/1/42#3", "telegram/1/42", "discord/7#1"} {
+		shown := hidden.place(id)
+		if got := Reveal([]byte("a"), shown, append(rooms, chat.ListedRoom{ID: "discord/7"})); got != id || strings.Contains(shown, "42") {
+			t.Errorf("%q is written as %q and revealed as %q", id, shown, got)
+		}
+	}
 	if s := "telegram/1/42#3, web page, 0123456789abcdef0123456789abcdef"; (hiding{}).text(s) != s {
 		t.Errorf("%q became %q", s, (hiding{}).text(s))
 	}

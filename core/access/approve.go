@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"errors"
@@ -129,11 +130,8 @@ func (d *Pairing) StaffRooms(ctx context.Context) (map[chat.EntityID]chat.RoomID
 
 // Name returns the name of a user, or their account without one.
 func (d *Pairing) Name(ctx context.Context, user chat.EntityID) string {
-	e, err := d.Store.Entity(ctx, user)
-	if n := len(e.Names); err == nil && n > 0 {
-		return e.Names[n-1]
-	}
-	return string(user)
+	e, _ := d.Store.Entity(ctx, user) // after an error it has no name
+	return cmp.Or(e.Name(), user.Account())
 }
 
 // Speak returns ctx for the sentences to a user, see [Speak].

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"parley/core/text"
@@ -21,6 +22,9 @@ type Entity struct {
 	// them about themselves.
 	Details map[string]string
 }
+
+// Name returns the newest name of e, or "".
+func (e Entity) Name() string { return strings.Join(e.Names[max(0, len(e.Names)-1):], "") }
 
 // LocaleDetail is the subject of the detail with the language of a person's client, as a tag such as "de-DE".
 const LocaleDetail = "locale"

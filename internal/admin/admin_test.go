@@ -28,6 +28,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/core/quota"
 	"parley/internal/admin"
 	"parley/internal/require"
 )
@@ -110,7 +111,7 @@ func (g *gateway) SetBlocked(_ context.Context, account, _ chat.EntityID, blocke
 }
 
 func (g *gateway) Health(context.Context) []admin.Health {
-	return []admin.Health{{Part: "Store", State: evil}, {Part: "Redis", State: "ok", OK: true}}
+	return []admin.Health{{Part: "Store", State: evil}, {Part: "Redis", State: "ok", OK: true}, {Part: "telegram", State: "ok", OK: true, Connection: true}}
 }
 func (g *gateway) Settings() []config.Setting {
 	return []config.Setting{{Key: "agent.system", Value: evil}}
@@ -320,6 +321,39 @@ func TestRoles(t *testing.T) {
 	for _, item := range []string{"Configuration", "Spending", "Audit log"} {
 		if _, body := p.get(staff, "/admin"); strings.Contains(body, item) {
 			t.Errorf("the menu of the staff has %s", item)
+		}
+	}
+}
+
+// Spending names people and rooms, and says where a price is unknown. Accounts are written as in the configuration, and are found so. The
+// only gateway has all connections.
+func TestNamesOfAccounts(t *testing.T) {
+	p := newPage(t, nil)
+	_, err := p.store.SaveEntity(t.Context(), chat.Entity{ID: "fake/bob", Connector: "fake", Names: []string{"Bob"}})
+	p.must(err)
+	free := quota.Charge{Cost: quota.Cost{Messages: 1, Tokens: 30}, Counts: quota.Counts{Input: 10, Output: 20, Unpriced: 30}}
+	for _, bucket := range []string{"total", "model/free", "person/fake/bob", "room/fake/r"} {
+		free.Bucket = bucket
+		_, err := p.store.Spend(t.Context(), time.Now().UTC().Format(time.DateOnly), free)
+		p.must(err)
+	}
+	owner := p.logIn("fake/olga")
+	for path, wants := range map[string][]string{
+		"/admin/spending":             {"Bob (fake:bob)", "price unknown"},
+		"/admin/people":               {">fake:ada<", ">fake:bychat<"},
+		"/admin/people?q=fake%3Abob":  {">Bob<"},
+		"/admin/people?q=fake%3Abych": {">fake:bychat<"},
+		"/admin/requests":             {">fake:bob<"},
+		"/admin/health":               {`data-label="Connections">telegram<`},
+	} {
+		_, body := p.get(owner, path)
+		for _, want := range wants {
+			if !strings.Contains(body, want) {
+				t.Errorf("%s does not contain %q: %s", path, want, body)
+			}
+		}
+		if strings.Contains(body, "$0.00") || strings.Contains(body, ">fake/b") {
+			t.Errorf("%s has a price that is unknown, or an account in another form: %s", path, body)
 		}
 	}
 }

@@ -98,12 +98,9 @@ func (a *Admin) decide(v *visit) (string, error) {
 // people lists the people and rooms that a search finds.
 func (a *Admin) people(v *visit) view {
 	q := strings.TrimSpace(v.URL.Query().Get("q"))
-	found, blocked := check(a.Store.FindEntities(v.Context(), q, mostFound))(v), check(a.Gateway.Blocked(v.Context()))(v)
-	if len(found) == 0 { // an account
-		found = check(a.Store.FindEntities(v.Context(), strings.Replace(q, ":", "/", 1), mostFound))(v)
-	}
+	found, blocked := check(a.Store.FindEntities(v.Context(), strings.Replace(q, ":", "/", 1), mostFound))(v), check(a.Gateway.Blocked(v.Context()))(v)
 	for _, id := range slices.Sorted(maps.Keys(blocked)) { // also accounts that never wrote
-		if len(found) < 2*mostFound && contains(q, string(id), id.Account()) && !slices.ContainsFunc(found, func(e chat.Entity) bool { return e.ID == id }) {
+		if len(found) < 2*mostFound && contains(q, id.Account()) && !slices.ContainsFunc(found, func(e chat.Entity) bool { return e.ID == id }) {
 			found = append(found, chat.Entity{ID: id})
 		}
 	}
@@ -118,11 +115,7 @@ func (a *Admin) people(v *visit) view {
 		if out {
 			access = "blocked"
 		}
-		name := ""
-		if len(e.Names) > 0 {
-			name = e.Names[len(e.Names)-1]
-		}
-		switch r := people.add(name, account(e.ID), access); {
+		switch r := people.add(e.Name(), account(e.ID), access); {
 		case out && !byFile:
 			r.button("Unblock", "unblock", string(e.ID), false)
 		case !out && blocked != nil && (access == "" || access == "approved"):
@@ -215,15 +208,6 @@ func shortID(id string) string {
 // account returns an account as the configuration has it, shortened like shortID.
 func account(id chat.EntityID) string { return chat.EntityID(shortID(string(id))).Account() }
 
-// personName returns the name of a user with their account.
-func (a *Admin) personName(v *visit, id chat.EntityID) string {
-	p := chat.Person{ID: chat.EntityID(shortID(string(id)))}
-	if names := check(a.Store.Entity(v.Context(), id))(v).Names; len(names) > 0 {
-		p.Name = names[len(names)-1]
-	}
-	return p.Label()
-}
-
 // review lists the questions of the last days that were not answered, and the answers that visitors rated down.
 func (a *Admin) review(v *visit) view {
 	since := time.Now().AddDate(0, 0, -reviewDays)
@@ -268,16 +252,14 @@ func (a *Admin) spending(v *visit) (shown view) {
 	for _, used := range month("model") {
 		add(models, used, strings.TrimPrefix(used.Bucket, "model/"))
 	}
-	for _, by := range []string{"person", "room"} {
-		t := list("This month by "+by, strings.ToUpper(by[:1])+by[1:], "Messages")
-		for _, used := range month(by) {
-			id := strings.TrimPrefix(used.Bucket, by+"/")
-			name := a.roomName(v, chat.RoomID(id))
-			if by == "person" {
-				name = a.personName(v, chat.EntityID(id))
-			}
-			add(t, used, name, fmt.Sprint(used.Messages))
-		}
+	people := list("This month by person", "Person", "Account", "Messages")
+	for _, used := range month("person") {
+		id := chat.EntityID(strings.TrimPrefix(used.Bucket, "person/"))
+		add(people, used, check(a.Store.Entity(v.Context(), id))(v).Name(), account(id), fmt.Sprint(used.Messages))
+	}
+	rooms := list("This month by room", "Room", "Messages")
+	for _, used := range month("room") {
+		add(rooms, used, a.roomName(v, chat.RoomID(strings.TrimPrefix(used.Bucket, "room/"))), fmt.Sprint(used.Messages))
 	}
 	return shown
 }

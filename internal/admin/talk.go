@@ -56,11 +56,8 @@ func personOf(a *Admin, v *visit) chat.Person {
 		name, _, _ = strings.Cut(name, "@")
 		return chat.Person{ID: chat.EntityID(v.session.Who), Name: name}
 	}
-	p := chat.Person{ID: accountOf(v.session)}
-	if e := check(a.Store.Entity(v.Context(), p.ID))(v); p.ID != "" && len(e.Names) > 0 {
-		p.Name = e.Names[len(e.Names)-1]
-	}
-	return p
+	id := accountOf(v.session)
+	return chat.Person{ID: id, Name: check(a.Store.Entity(v.Context(), id))(v).Name()}
 }
 
 // showTalk shows a conversation, with the form of its person.

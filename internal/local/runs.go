@@ -79,16 +79,17 @@ func runsAt(ctx context.Context, store Store, rt Runtime, req runsRequest) (out 
 // mostSearched is the maximum number of rooms that are searched for a run of the log.
 const mostSearched = 100_000
 
-// revealed returns a run as it is stored: the log hides the ids of web conversations.
+// revealed returns a run as it is stored: the log hides the ids of rooms.
 func revealed(ctx context.Context, store Store, id chat.RunID) (chat.RunID, error) {
-	if !strings.HasPrefix(string(id), web.Name+"/~") {
+	connector, _, hidden := strings.Cut(string(id), "/~")
+	if !hidden {
 		return id, nil
 	}
 	key, err := store.Kept(ctx, web.LogKey)
 	if err != nil {
 		return "", fmt.Errorf("read the %s: %w", web.LogKey, err)
 	}
-	rooms, err := store.ListRooms(ctx, web.Name+"/", mostSearched)
+	rooms, err := store.ListRooms(ctx, connector+"/", mostSearched)
 	if err != nil {
 		return "", fmt.Errorf("search the conversation of %s: %w", id, err)
 	}
