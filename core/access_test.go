@@ -218,7 +218,7 @@ func TestRolesOfStaff(t *testing.T) {
 			t.Errorf("staff: %v", staff)
 		}
 		w.wantAnswer(says("/block fake:eve", "friend"), answer.Completed, "Only my owner and their staff can block users.")
-		w.wantAnswer(says("/block fake:eve", "helper"), answer.Completed, "**fake/eve** is blocked. I don't answer them any more, and store nothing they write. `/unblock fake:eve` ends that.")
+		w.wantAnswer(says("/block fake:eve", "helper"), answer.Completed, "**fake:eve** is blocked. I don't answer them any more, and store nothing they write. `/unblock fake:eve` ends that.")
 		m := w.message(group, "fake/eve", "Hello")
 		if acc := n.send(m); !acc.Blocked {
 			t.Errorf("a blocked user: %+v", acc)
