@@ -36,6 +36,7 @@ import (
 	"parley/internal/signature"
 	"parley/internal/version"
 	webtools "parley/plugins/web"
+	"parley/progressive"
 )
 
 // Gateway is one gateway process. New fills it; afterwards Reload changes now and broken, and nothing else changes except in

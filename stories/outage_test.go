@@ -187,14 +187,17 @@ func TestOwnersHearOfARejectedToken(t *testing.T) {
 		if other.name == c.name {
 			other = platforms()[1]
 		}
-		c.Say(connectortest.Ada, c.ada, "Hi") // the owner has a direct chat
-		c.Pass(10 * time.Second)
-		c.WaitIdle()
 		c.shutdown()
-		w, err := other.newServer()
+		w, err := other.newServer() // it lets years pass
 		c.Must(err)
 		t := c.T
 		t.Cleanup(w.Close)
+		c.start()
+		c.Pass(10 * time.Second)
+		c.Say(connectortest.Ada, c.ada, "Hi") // the owner has a direct chat
+		c.Pass(time.Minute)
+		c.WaitIdle()
+		c.shutdown()
 		c.servers = append(c.servers, other.address)
 		connectortest.Serve(t, c.listen(other.address), http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
 			rw.Header().Set("Content-Type", "application/json")

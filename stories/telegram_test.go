@@ -290,6 +290,7 @@ func TestTelegramRevoked(t *testing.T) {
 			}
 		}
 		shown("ready\n", ">telegram</td>\n<td data-label=\"State\" class=\"good\">ok<")
+		shown("ready\n", `<td data-label="Connections">telegram</td>`)
 		w.Fake.Fault(telegramfake.Fault{Method: "getUpdates", Drop: true, Times: -1})
 		c.Pass(2 * time.Minute)
 		shown("ready, with limits: the bot on Telegram is not connected\n", `class="bad">the bot on Telegram is not connected<`)
@@ -297,6 +298,7 @@ func TestTelegramRevoked(t *testing.T) {
 		c.Pass(2 * time.Minute)
 		shown("ready\n", ">telegram</td>\n<td data-label=\"State\" class=\"good\">ok<")
 		w.Fake.Revoke()
+		c.forgotten = map[string]bool{"": true} // the notice for the owner, whose only direct chat is there
 		c.Pass(10 * time.Minute)
 		shown("ready, with limits: telegram has stopped, and the log says why\n", `class="bad">telegram has stopped, and the log says why<`)
 		made := len(w.Fake.Log())
