@@ -91,11 +91,13 @@ func (t Total) Describe(v lang.Voice) string {
 		in = v.Say("usage.cached", "in", in, "tokens", thousands(t.Cached))
 	}
 	parts = append(parts, in, v.Say("usage.out", "tokens", thousands(t.Output)))
-	return strings.Join(append(parts, t.Price(v)), ", ")
+	return strings.Join(append(parts, t.price(v)), ", ")
 }
 
-// Price returns the cost for users, as far as it is known.
-func (t Total) Price(v lang.Voice) string {
+// Price returns the cost in English, as far as it is known.
+func (t Total) Price() string { return t.price(lang.Voice{}) }
+
+func (t Total) price(v lang.Voice) string {
 	switch {
 	case t.Unpriced == 0:
 		return t.USD.String()

@@ -14,7 +14,6 @@ import (
 	"parley/core/chat"
 	"parley/core/quota"
 	"parley/core/text"
-	"parley/internal/lang"
 )
 
 const (
@@ -234,7 +233,7 @@ func (a *Admin) spending(v *visit) (shown view) {
 		return &shown.Tables[len(shown.Tables)-1]
 	}
 	add := func(t *table, used quota.Total, cells ...string) {
-		t.add(append(cells, fmt.Sprint(used.Input), fmt.Sprint(used.Output), used.Price(lang.Voice{}))...)
+		t.add(append(cells, fmt.Sprint(used.Input), fmt.Sprint(used.Output), used.Price())...)
 	}
 	days := list("Days", "Day", "Messages")
 	for n := range quota.KeptDays {
