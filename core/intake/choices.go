@@ -329,7 +329,7 @@ func (cs *Choices) tooLate(ctx context.Context, m chat.Message, talks bool) (acc
 		if !talks || message == "" || err != nil {
 			break
 		}
-		run, failed := cs.Store.RunShowing(ctx, m.Room, false, name, searchDepth)
+		run, failed := cs.Store.RunShowing(ctx, m.Room, false, name, cardDepth)
 		q, none := cs.Store.QuestionOf(ctx, run.ID)
 		if err = chat.Unless(cmp.Or(failed, none), chat.ErrNotFound); failed == nil && none == nil && q.Approval {
 			n := chat.Notice{To: chat.Address{Room: m.Room}, Text: "⚠️ " + lang.Say(ctx, "choice.closed"), Key: "late/" + string(m.ID)}
@@ -338,6 +338,9 @@ func (cs *Choices) tooLate(ctx context.Context, m chat.Message, talks bool) (acc
 	}
 	return chat.Accepted{}, false, err
 }
+
+// cardDepth is the number of turns that are searched for the request that a message replies to. A reply is seldom, and its words are for no other person.
+const cardDepth = 1000
 
 // leftover accepts the rest of an album whose first files have answered a field of a form: it must not supersede the form. ok is false for others.
 func (cs *Choices) leftover(ctx context.Context, m chat.Message, asked []chat.Question) (acc chat.Accepted, ok bool, err error) {

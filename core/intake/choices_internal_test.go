@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/core/access"
 	"parley/core/chat"
 )
 
@@ -49,6 +50,49 @@ func TestChoiceWhileTheAnswerEnds(t *testing.T) {
 		got, err := cs.isNewest(t.Context(), q, asker)
 		if err != nil || got != c.want {
 			t.Errorf("%s: the question is the newest message: %v, %v; want %v", name, got, err, c.want)
+		}
+	}
+}
+
+// cardStore has a closed request that a message of a long talk replies to.
+type cardStore struct {
+	ChoiceStore
+	since int // turns
+}
+
+func (s cardStore) RunShowing(_ context.Context, _ chat.RoomID, _ bool, message string, turns int) (chat.Run, error) {
+	if message != "card" || turns < s.since {
+		return chat.Run{}, chat.ErrNotFound
+	}
+	return chat.Run{ID: "room#1"}, nil
+}
+
+func (s cardStore) QuestionOf(_ context.Context, run chat.RunID) (chat.Question, error) {
+	if run == "" {
+		return chat.Question{}, chat.ErrNotFound
+	}
+	return chat.Question{Run: run, Approval: true}, nil
+}
+
+// In a talk, a reply to a request that has closed is for no other person, even if many messages have passed since.
+func TestReplyToAnOldCard(t *testing.T) {
+	told := 0
+	cs := &Choices{Store: cardStore{since: 300}, Pairing: &access.Pairing{Tell: func(context.Context, chat.Notice) error { told++; return nil }}}
+	for name, c := range map[string]struct {
+		to    chat.MemoryID
+		talks bool
+		want  bool
+	}{
+		"the card":                {"card", true, true},
+		"the card, with its chat": {"42/card", true, true},
+		"another message":         {"other", true, false},
+		"no reply":                {"", true, false},
+		"outside of a talk":       {"card", false, false},
+	} {
+		told = 0
+		m := chat.Message{Memory: chat.Memory{ID: "m", Room: "room", InReplyTo: c.to}}
+		if _, ok, err := cs.tooLate(t.Context(), m, c.talks); ok != c.want || err != nil || told > 0 != c.want {
+			t.Errorf("%s: it is too late: %v, %v, and the author was told %d times; want %v", name, ok, err, told, c.want)
 		}
 	}
 }
