@@ -33,7 +33,7 @@ func TestStatusIsRemovedAheadOfEdits(t *testing.T) {
 			require.NoError(t, err)
 			leave(nil)
 			f, begun := &signalerFake{}, time.Now()
-			show := signaler(map[string]connectors.Signaler{"telegram": f}, gate)(chat.Signal{To: chat.Address{Connector: "telegram"}, Is: status})
+			show := signaler(map[string]connectors.Signaler{"telegram": f}, gate)(chat.Signal{To: chat.Address{Connector: "telegram"}, Messages: []chat.MemoryID{"m"}, Is: status})
 			require.NoError(t, show(t.Context()))
 			if took := time.Since(begun); took != want || len(f.shown) != 1 {
 				t.Errorf("%q: %q after %v; want it after %v", status, f.shown, took, want)

@@ -310,7 +310,7 @@ func TestRolesOfStaffElsewhere(t *testing.T) {
 			answers := false
 			if acc.Run != "" {
 				_, said := w.waitAnswer(acc)
-				answers = strings.Contains(said, "fake/eve** is blocked")
+				answers = strings.Contains(said, "fake:eve** is blocked")
 			}
 			if is != want || answers != want {
 				t.Errorf("%s bob is staff: %v, can block in a direct chat: %v; want %v", when, is, answers, want)
