@@ -37,7 +37,7 @@ func withAccessRequest(t *testing.T, play func(c *chatHarness, w buttonPlatform)
 // across a crash, and the newcomer hears of it.
 func TestOwnerIsAsked(t *testing.T) {
 	withAccessRequest(t, func(c *chatHarness, w buttonPlatform) {
-		if own := connectortest.BotTexts(c, c.ada); !strings.Contains(own[len(own)-1], strings.Replace(c.Account(connectortest.Eve), ":", "/", 1)) || !strings.Contains(own[len(own)-1], c.name) {
+		if own := connectortest.BotTexts(c, c.ada); !strings.Contains(own[len(own)-1], c.Account(connectortest.Eve)) || !strings.Contains(own[len(own)-1], c.name) {
 			c.Errorf("the owner reads %q", own)
 		}
 		w.Press(connectortest.Eve, c.ada, 0)
