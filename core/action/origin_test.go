@@ -169,7 +169,7 @@ func TestEveryFieldHasAWay(t *testing.T) {
 		"Memory.Room": "an id", "Memory.Quoted": "see Quoted", "Memory.At": "a time", "Memory.Files": "see Attachment", "Memory.Thought": "in no prompt",
 		"Memory.Providers": "in no prompt", "Memory.History": "in no prompt", "Memory.Interrupted": "a fact", "Memory.Failure": "a fact",
 		"Attachment.Ref": "in no prompt", "Attachment.Size": "a number", "Attachment.Seen": "an id", "Attachment.Unread": "the program's words",
-		"Attachment.Link": "a fact", "Attachment.Thumbnail": "a fact", "Attachment.Field": "in no prompt",
+		"Attachment.Link": "a fact", "Attachment.Thumbnail": "a fact", "Attachment.Field": "in no prompt", "Attachment.Group": "an id",
 		"Room.ID": "an id", "Room.Kind": "a constant", "Room.Connector": "a constant", "Room.Chats": "ids", "Room.Created": "a time", "Room.Address": "ids", "Room.Gone": "a fact",
 		"Read.Fragments": "see Fragment", "Read.Calls": "see Acted", "Fragment.ProviderResult": "see ProviderResult",
 		"ProviderResult.Recalled": "no text", "ProviderResult.Facts": "in the text",
