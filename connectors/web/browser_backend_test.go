@@ -35,6 +35,7 @@ type backend struct {
 	refuse  string            // what is said of every choice that is pressed
 	unfit   map[string]string // why the next values of a form are refused
 	carries bool              // what comes of a choice is an answer, as a question
+	relayed bool              // a person reads the messages, and the agent is silent
 	*storagetest.Uploads
 	storagetest.NotePad
 	memo connectortest.Memory
@@ -181,6 +182,12 @@ func (b *backend) handle(_ context.Context, in chat.Inbound) (chat.Accepted, err
 		}
 		if c, ok := b.named(in); ok {
 			return b.choose(c, in.ID), nil
+		}
+		if b.relayed {
+			if !slices.ContainsFunc(b.said[in.Room], func(m chat.Memory) bool { return m.ID == in.ID }) {
+				b.said[in.Room] = append(b.said[in.Room], in.Memory)
+			}
+			return chat.Accepted{Memory: in.ID, Relayed: true}, nil
 		}
 		r := &reply{b: b, question: in.Memory}
 		b.replies[run] = r

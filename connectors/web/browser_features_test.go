@@ -154,6 +154,20 @@ func playUnasked(t *testing.T, p *tab) {
 	p.wait(`all('.launcher')[0].ariaLabel === 'Chat with Ada, 1 new'`)
 }
 
+// While a person has the chat, no line below a message says that it needs no reply, also after a reload.
+func playRelayed(t *testing.T, g *gateway, p *tab) {
+	g.relayed = true
+	p.open(g.url)
+	for range 2 {
+		p.send("Is anyone there?")
+		p.wait(`all('.question').length && all('.stop')[0].hidden`)
+		p.is(`all('.answer, .note').length`, "0")
+		p.do(chromedp.Reload())
+		p.wait(`all('.question').length && all('.stop')[0].hidden`)
+		p.wait(`all('.answer').length === 0`)
+	}
+}
+
 // rich has all that Markdown can, in both directions.
 const rich = "# تقرير\n\nمرحبا **بالعالم**، see [a link](https://example.org) and \\(a^2 + b^2 = c^2\\).\n\n1. واحد\n2. اثنان\n\n| السعر | Price |\n|---|--:|\n| شاي | 12,345.6/7 |\n\n" +
 	"> quoted\n\n- [x] done\n\n```go\nfunc main() {}\n```\n\n\\[\\frac{1}{2}\\]\n\n<details><summary>More</summary>\n\n`code` and <kbd>Ctrl</kbd>[^1]\n\n</details>\n\n[^1]: A note."

@@ -283,6 +283,7 @@ func TestBrowser(t *testing.T) {
 		"again":           playAgain,
 		"chats":           playChats,
 		"two tabs":        playTwoTabs,
+		"relayed":         playRelayed,
 		"accessible":      playAccessible,
 		"right to left":   playRightToLeft,
 		"accents":         playAccents,

@@ -41,7 +41,7 @@ type frame struct {
 	AgentName   string          `json:"agentName,omitempty"`
 	FailureKind llm.FailureKind `json:"failureKind,omitempty"`
 	Interrupted bool            `json:"interrupted,omitempty"`
-	NoResponse  string          `json:"noResponseReason,omitempty"` // ignored, superseded, stopped
+	NoResponse  string          `json:"noResponseReason,omitempty"` // ignored, relayed, superseded, stopped
 	Reason      string          `json:"reason,omitempty"`           // a sentence, for clients that wait for an answer
 	History     []string        `json:"actionCallbackHistory,omitempty"`
 	Choices     *answer.Choices `json:"choices,omitempty"` // status, done: the current options
@@ -109,9 +109,12 @@ func (e *encoder) thinking() []frame {
 	return e.out
 }
 
-// nothing ends the stream of a message that no run answers.
-func (e *encoder) nothing(why string) []frame {
-	empty := ""
+// nothing ends the stream of a message that no run answers; relayed if a person reads it.
+func (e *encoder) nothing(relayed bool) []frame {
+	empty, why := "", string(answer.Ignored)
+	if relayed {
+		why = "relayed"
+	}
 	return []frame{{Type: "done", FullText: &empty, AgentName: e.agent, NoResponse: why}}
 }
 

@@ -213,7 +213,7 @@ func (w *Web) follow(ctx context.Context, out *sse, room chat.RoomID, acc chat.A
 		return err
 	}
 	if acc.Run == "" {
-		return out.frames(enc.nothing("ignored"))
+		return out.frames(enc.nothing(acc.Relayed))
 	}
 	// A run can change hands several times.
 	for {

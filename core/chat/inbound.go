@@ -243,7 +243,7 @@ type Accepted struct {
 	Unfit   *map[string]string
 	Blocked bool // the author is blocked: nothing is stored, and there is no reply
 	Chosen  bool // processed as a [Choice]; if an action waits for it, Run is not set
-	Relayed bool // of an [Edited]: a person who talks to its author reads it
+	Relayed bool // a person who talks to its author reads it, and the agent is silent
 	Deleted int  // of a [Cleared]: the number of deleted memories
 
 	Suggestions *[]Suggestion // of a [Completion]; a pointer keeps the type comparable

@@ -141,6 +141,7 @@ func (t *Intake) accept(ctx context.Context, m chat.Message) (chat.Accepted, err
 	}
 	if name != "" || len(asked) > 0 || m.Bot || talks || m.Group != "" {
 		if acc, known, err := firstDelivery(ctx, t.Store, m.Memory); known || err != nil {
+			acc.Relayed = talks && acc.Run == ""
 			return acc, err
 		}
 	}

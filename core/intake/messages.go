@@ -51,6 +51,7 @@ func (ms *Messages) add(ctx context.Context, m chat.Message, a admission, again 
 	if err != nil {
 		return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
+	acc.Relayed = a.relayed
 	if !acc.Duplicate {
 		if !m.Bot && a.answered {
 			ms.Admission.userWrote(m.Room)

@@ -285,7 +285,8 @@ export class Controller {
     if (turn.asker && saysMore(frame)) this.#do({ type: 'reveal', key: turn.key });
     this.#do({ type: 'frame', key: turn.key, frame });
     if (frame.type !== 'done') return;
-    this.answered(this.state.items.find((item): item is Answer => item.kind === 'answer' && item.key === turn.key));
+    const answer = this.state.items.find((item): item is Answer => item.kind === 'answer' && item.key === turn.key);
+    if (answer) this.answered(answer);
   }
 
   // learnUnread shows which files of an answered question could not be read. Where that fails, a reload shows it.

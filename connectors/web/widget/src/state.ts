@@ -62,8 +62,9 @@ export function reduce(state: State, event: Event): State {
     }
     case 'frame': {
       const next = change(event.key, (answer) => heard(answer, event.frame));
-      const id = event.frame.type === 'done' ? event.frame.messageId : undefined;
-      return id ? { ...next, items: next.items.filter((item) => item.kind === 'question' || item.key === event.key || item.id !== id) } : next;
+      if (event.frame.type !== 'done') return next;
+      const { messageId, noResponseReason } = event.frame;
+      return { ...next, items: next.items.filter((item) => (item.key === event.key ? noResponseReason !== 'relayed' : item.kind === 'question' || !messageId || item.id !== messageId)) };
     }
     case 'status': return change(event.key, (answer) => ({ ...answer, status: event.text }));
     case 'stopped': return change(event.key, (answer) => finished(answer, { type: 'done', fullText: answer.text, noResponseReason: 'stopped' }));
