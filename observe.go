@@ -16,7 +16,7 @@ import (
 	"parley/internal/version"
 )
 
-// monitoring is the metrics and traces of a gateway. What is off in the configuration is not used.
+// monitoring is the metrics and traces of a gateway. A part that is off in the configuration is not used.
 type monitoring struct {
 	metrics  *observe.Metrics
 	traces   *observe.Traces

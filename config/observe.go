@@ -35,7 +35,7 @@ type Traces struct {
 	Content bool `yaml:"content"`
 }
 
-// checkObserve checks where metrics and traces go. What is listened to beyond this machine has named clients.
+// checkObserve checks where metrics and traces go. An address beyond this machine has named clients.
 func (d checker) checkObserve(c *Config) {
 	if m := c.Metrics; m.Listen != "" {
 		_, wrong := listensLocally(m.Listen)

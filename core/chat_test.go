@@ -225,7 +225,7 @@ func (p *poster) withdraw(note func(chat.Shown) error) error {
 }
 
 // SE-20: when /new forgets a room, a question that is still open loses its options and stays in the chat as it was, and is not
-// remembered again; neither runs nor questions hold what was said.
+// remembered again; neither runs nor questions hold any text of it.
 func TestNewLeavesNoText(t *testing.T) {
 	withQuestion(t, func(w *harness, n *process, _ *chooser, q chat.Question) {
 		asked := n.sendText("/new")

@@ -248,7 +248,7 @@ func TestRetry(t *testing.T) {
 			}
 		}
 		w.wantVisible("You said: A", "First.", "Second.", "Third.")
-		w.chat.forgetSeen() // what was said first is not remembered
+		w.chat.forgetSeen() // the store need not hold the first texts any longer
 		w.wantAnswer(n.sendText("C"), answer.Completed, "You said: C")
 		calls := w.model.requests()
 		if got := calls[len(calls)-1].texts(); !slices.Equal(got, []string{"A", "You said: A", "B", "Third.", "C"}) {

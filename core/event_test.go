@@ -207,7 +207,7 @@ func TestObserversHarmNobody(t *testing.T) {
 	})
 }
 
-// actions are the words of what was heard of calls, in order: STARTED, and the status with which they were completed.
+// actions returns a word for each event of a call, in order: STARTED, and the status with which it was completed.
 func (d *eventLog) actions() (words []string) {
 	synctest.Wait()
 	d.mu.Lock()
@@ -276,7 +276,7 @@ func TestActionEvents(t *testing.T) {
 				w.addActions(a)
 				w.model.queue([]step{call(0, "c", "TEA", c.params)})
 				w.waitAnswer(c.play(w, w.start()))
-				time.Sleep(10 * time.Second) // for what is left behind
+				time.Sleep(10 * time.Second) // for late events
 				if got := d.actions(); !slices.Equal(got, c.want) {
 					w.Errorf("heard %q; want %q", got, c.want)
 				}
@@ -285,7 +285,7 @@ func TestActionEvents(t *testing.T) {
 	}
 }
 
-// What is said of a call is what it was asked, how long it took, and what came of it.
+// The events of a call contain its parameters, its duration and its result.
 func TestActionEventsSayWhatHappened(t *testing.T) {
 	withHarness(t, func(w *harness) {
 		d := &eventLog{}

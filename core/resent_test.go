@@ -97,7 +97,7 @@ func TestResentMessageOnlyAttaches(t *testing.T) {
 			w.Errorf("again: %+v", again)
 		}
 		w.wantAnswer(later, answer.Completed, fox+" The end.")
-		w.chat.forgetSeen() // what was said first is not remembered
+		w.chat.forgetSeen() // the store need not hold the first texts any longer
 	}))
 	t.Run("with another text", subtest.Of(withHarness, func(w *harness) {
 		n := w.start()

@@ -342,7 +342,7 @@ func (s *harness) wantRemovable(room chat.RoomID, remove func(context.Context, s
 		s.Errorf("the file is stored: %v, and exported in %d pieces; want 1", err, exported)
 	}
 	s.Must(remove(s.Context(), store, of))
-	s.checks = append(s.checks, func(e *sim.Evidence) []string { // what was said is gone, too
+	s.checks = append(s.checks, func(e *sim.Evidence) []string { // the messages are gone, too
 		*e = sim.Evidence{}
 		return nil
 	})

@@ -133,7 +133,7 @@ func TestChatCrashAtTheLastCreate(t *testing.T) {
 	}
 }
 
-// ST-28: after a restart, planned or not, the first text comes within 1.5 s, as what was spent is known and not assumed. At most
+// ST-28: after a restart, planned or not, the first text comes within 1.5 s, as the spent budget is known and not assumed. At most
 // one request is refused.
 func TestFirstTextAfterARestart(t *testing.T) {
 	for name, stop := range map[string]func(*chatHarness){"planned": func(c *chatHarness) { c.shutdown() }, "crash": func(c *chatHarness) { c.crash() }} {

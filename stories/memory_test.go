@@ -36,8 +36,8 @@ func TestForgetByReply(t *testing.T) {
 	})
 }
 
-// SE-20: a minute after a conversation was forgotten, by its page or by /new, the store's file and its log hold nothing of what was
-// said there, also not of a question that was still open.
+// SE-20: a minute after a conversation was forgotten, by its page or by /new, the store's file and its log hold none of its
+// text, also not of a question that was still open.
 func TestForgottenIsGone(t *testing.T) {
 	const secret = "sesame-open"
 	for name, forget := range map[string]func(s *harness, id string){

@@ -14,7 +14,7 @@ comments() {
 # name, limit, expression
 patterns() {
 	cat <<'END'
-what-noun 30 [^?]*\b[Ww]hat (is|was|are|were|it|they|he|she|we|you|has|had|have|does|did|do|can|could|must|may|would|will|a|an|the|this|that|these|those|people|users|others|each|one|models?|comes?|came|goes|went|follows?|happens?|happened|remains?|stays?|waits?|belongs?|matters?|exists?|needs?|makes?)\b
+what-noun 10 [^?]*\b[Ww]hat (is|was|are|were|it|they|he|she|we|you|has|had|have|does|did|do|can|could|must|may|would|will|a|an|the|this|that|these|those|people|users|others|each|one|models?|comes?|came|goes|went|follows?|happens?|happened|remains?|stays?|waits?|belongs?|matters?|exists?|needs?|makes?)\b
 preposition-which 10 \b([Oo]f|[Tt]o|[Bb]y|[Ww]ith|[Ff]or|[Ii]n|[Ff]rom|[Oo]n|[Aa]fter|[Aa]t|[Uu]nder|[Dd]uring) which\b
 goes-on 4 \b(goes?|going|went|gone) on\b
 has-do 3 \b([Hh]as|[Hh]ave|[Hh]aving|[Hh]ad) (it|them|people|users|someone|others|all|(the|a|an|its|their|this|each|every|another) [a-z]+) (choose|answer|end|wait|go|read|write|look|ask|show|make|start|run|call|try|send|use|take|give|tell|see|wake|stop|remove|store|serve|work|open|close|ignore|describe|learn|confirm|approve|act|generate|listen|fetch|find|keep|know|begin|continue)\b

@@ -90,7 +90,7 @@ type database struct {
 	observe func(string) func() // see [Options.Observe]
 
 	common *sqlstore.Store  // the shared methods
-	sql    *sqlstore.Shared // and what the own ones need of them
+	sql    *sqlstore.Shared // and the part of them that the methods of this package use
 
 	// expiring guards aged, which remembers where Expire stopped. It is not shared with other replicas: each walks on
 	// its own.

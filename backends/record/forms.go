@@ -33,7 +33,7 @@ func Verdict(v *chat.Verdict) string {
 }
 
 // outcome is the stored form of the parts of an outcome that no query compares. The epoch is that of the end: a process of an earlier
-// version reopens and ends a run without it, and what it finds there is that of an earlier end.
+// version reopens and ends a run without it, and the epoch that it finds there belongs to an earlier end.
 type outcome struct {
 	Epoch  chat.Epoch    `json:"epoch"`
 	Usage  *llm.UsageSum `json:"usage,omitempty"`

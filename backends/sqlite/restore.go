@@ -103,7 +103,7 @@ func (r *Restored) prepare(ctx context.Context, temp, to string, o RestoreOption
 	return errors.Join(err, s.Close())
 }
 
-// endAll ends all runs, without a word to the users: what they were about has been answered since, or is long over. It
+// endAll ends all runs, without a word to the users: their requests have been answered since, or are long over. It
 // returns how many there were.
 func endAll(ctx context.Context, tx *conn) (runs int, err error) {
 	for i, statement := range []string{

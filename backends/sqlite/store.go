@@ -99,7 +99,7 @@ type database struct {
 	observe func(string) func() // see [Options.Observe]
 
 	common *sqlstore.Store  // the shared methods
-	sql    *sqlstore.Shared // and what the own ones need of them
+	sql    *sqlstore.Shared // and the part of them that the methods of this package use
 
 	// expiring guards expired and aged. Expire walks through the tables in steps; these remember where each walk
 	// stopped. They start at the beginning in each process, which costs a walk but loses nothing.

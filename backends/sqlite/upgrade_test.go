@@ -169,7 +169,7 @@ func TestWordsAreMadeAgainAfterUpgrade(t *testing.T) {
 	}
 }
 
-// DI-13, ST-26: intents that the version a661299 stored do not say what they carry. They keep their meaning: with a verdict
+// DI-13, ST-26: intents that the version a661299 stored do not contain their text. They keep their meaning: with a verdict
 // the message counts as the last word and is not posted again, without one it was a preview and the answer is posted whole.
 func TestIntentsWrittenByA661299(t *testing.T) {
 	for id, want := range map[chat.RunID][]string{

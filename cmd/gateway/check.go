@@ -35,7 +35,7 @@ type finding struct {
 	Text   string `json:"text"`
 }
 
-// report is what a check found. With --json it is printed as it is.
+// report is the result of a check. With --json it is printed as it is.
 type report struct {
 	Findings []finding `json:"findings"`
 	Fine     int       `json:"fine"`

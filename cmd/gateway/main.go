@@ -73,7 +73,7 @@ type cli struct {
 func (c *cli) file() string { return cmp.Or(c.Config, defaultFile) }
 
 // load reads the configuration and returns where it came from. Only the default file may be missing. Variables come from
-// the environment, and from the file .env next to the configuration. What a service manager hands over takes the place of either file.
+// the environment, and from the file .env next to the configuration. Files from a service manager replace either.
 func (c *cli) load() (config.Config, string, error) {
 	getenv, err := config.WithDotEnv(handedOver(filesFor(c.file()).env), os.LookupEnv)
 	if err != nil {

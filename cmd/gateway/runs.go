@@ -55,7 +55,7 @@ type showCmd struct {
 	ID string `arg:"" name:"run" help:"Run ID, as in the line of the log; quote it for the shell."`
 }
 
-// Run prints what the running gateway, or else its store, knows about the run.
+// Run prints the receipt of the run, of the running gateway or else of its store.
 func (s *showCmd) Run(ctx context.Context, cfg config.Config) error {
 	receipt, err := local.Receipt(ctx, cfg, s.ID)
 	if err == nil {

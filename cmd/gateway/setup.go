@@ -17,7 +17,7 @@ import (
 	"parley/config"
 )
 
-// setup is what was answered so far. Its methods that ask leave it as it was after an error.
+// setup holds the answers so far. Its methods that ask leave it as it was after an error.
 type setup struct {
 	listen          string
 	platform        string // "" is none

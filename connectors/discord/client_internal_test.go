@@ -128,7 +128,7 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// DR-01: a reply tells what is left only with both of its numbers.
+// DR-01: a reply states the remaining budget only with both of its numbers.
 func TestRepliesThatTellNoLimit(t *testing.T) {
 	for name, c := range map[string]struct {
 		left, after string

@@ -91,7 +91,7 @@ func (d socketAPI) connect(rw http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 	s.work.Wait()
 	d.web.typists.leave(s)
-	_ = conn.Close() // what is to be said was said
+	_ = conn.Close() // the close frame was written before
 }
 
 // hijacker gives the connection of a request to the library, which does not look below wrapped writers.

@@ -181,7 +181,7 @@ func (d door) byAccount(r *http.Request, who reader, token string) (reader, *ref
 	return who, nil
 }
 
-// unknown refuses a token, because of the error of its verification: what was attempted. Wrong tokens are limited for each address.
+// unknown refuses a token, because of the error of its verification; what names the attempt. Wrong tokens are limited for each address.
 func (d door) unknown(r *http.Request, err error, what string) *refusal {
 	expired := errors.Is(err, identity.ErrExpired)
 	if !expired && !errors.Is(err, identity.ErrUnknown) {

@@ -29,7 +29,7 @@ type Retention struct {
 	Records  int // of ended runs and approvals, empty rooms and unknown users; 0 is 30
 }
 
-// at returns what has expired at a time. Messages and files expire at midnight, UTC: with them go the summaries of their rooms, which
+// at returns the limits of age at a time. Messages and files expire at midnight, UTC: with them go the summaries of their rooms, which
 // would otherwise be made again after each of them.
 func (r Retention) at(now time.Time) chat.Expiry {
 	days := func(n int) time.Time {

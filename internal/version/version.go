@@ -34,7 +34,7 @@ func Current() Build {
 	return describe(info, commit, date)
 }
 
-// describe returns the description of a build. What the linker has set has priority; then comes what Git told the
+// describe returns the description of a build. Values of the linker have priority; then come those of Git, by the
 // compiler, and then the version under which a module was installed, which can contain a commit and its time.
 func describe(info *debug.BuildInfo, commit, date string) Build {
 	b := Build{Release: Release, Commit: commit, Date: date}

@@ -45,7 +45,7 @@ func (c *chunk) decode(data []byte) error {
 	return c.decodeAny(data)
 }
 
-// decodeAny reads an event of any form. Only what is no object is an error.
+// decodeAny reads an event of any form. Only an event that is no object is an error.
 func (c *chunk) decodeAny(data []byte) error {
 	var from object
 	if err := json.Unmarshal(data, &from); err != nil {

@@ -106,7 +106,7 @@ func New(options Options) *Model {
 	return m
 }
 
-// headers returns what each request is sent with.
+// headers returns the headers of each request.
 func (m *Model) headers() http.Header {
 	h := http.Header{}
 	switch header := m.options.KeyHeader; {

@@ -13,8 +13,8 @@ import (
 	"parley/internal/uistream"
 )
 
-// Encoder implements [dialect.Encoder]. Text can't be rewritten in this format, so only text that stays is sent. What is
-// replaced, such as the progress of a call, is a data-status part, whose id makes each one replace the one before.
+// Encoder implements [dialect.Encoder]. Text can't be rewritten in this format, so only text that stays is sent. Content
+// that is replaced, such as the progress of a call, is a data-status part: each replaces the one before with the same id.
 type Encoder struct {
 	MessageID string
 	// Approvals reports whether the client has parts for approvals, as version 6 and later. Options are data-choices

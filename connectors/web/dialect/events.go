@@ -68,7 +68,7 @@ func (cs Calls) Unready() iter.Seq[string] {
 	}
 }
 
-// Added returns the part of now that a client lacks which has received sent, and what it has received then. If now does not
+// Added returns the part of now that a client lacks which has received sent, and all that it has received then. If now does not
 // begin with sent, text was withdrawn, or another process has begun the answer again: then nothing is added while now is
 // only shorter, and otherwise all of now follows in a new paragraph. A character that is not complete yet is left out.
 func Added(sent, now string) (added, received string) {

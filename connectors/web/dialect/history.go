@@ -83,7 +83,7 @@ func Texts(all []Message) (texts []string) {
 	return texts
 }
 
-// Step is what a request means in a known conversation.
+// Step is the meaning of a request in a known conversation.
 type Step struct {
 	// Keep is how many of the stored messages of the user stay. The client has removed the others, which the last message
 	// replaces.

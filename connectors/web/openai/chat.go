@@ -31,7 +31,7 @@ type chunk struct {
 	Usage   *usage   `json:"usage,omitempty"`
 }
 
-// choice is the answer, or what a chunk adds to it.
+// choice is the answer, or the addition of a chunk to it.
 type choice struct {
 	Index   int    `json:"index"`
 	Delta   *delta `json:"delta,omitempty"`
