@@ -166,6 +166,21 @@ func playRelayed(t *testing.T, g *gateway, p *tab) {
 		p.wait(`all('.question').length && all('.stop')[0].hidden`)
 		p.wait(`all('.answer').length === 0`)
 	}
+	ctx, cancel := chromedp.NewContext(p.ctx)
+	defer cancel()
+	other := &tab{t: t, ctx: ctx}
+	other.before(helpers)
+	other.open(g.url)
+	for _, tab := range []*tab{p, other} { // two tabs don't wake each other without end
+		tab.eval(`(window.asked = 0, new PerformanceObserver((list) => { asked += list.getEntries().filter(({ name }) => name.endsWith('/stream')).length }).observe({ type: 'resource' }), '')`)
+	}
+	p.send("Hello?")
+	other.wait(`all('.question').length === 3`)
+	time.Sleep(time.Second)
+	for _, tab := range []*tab{p, other} {
+		tab.wait(`asked < 4`)
+		tab.is(`all('.answer').length`, "0")
+	}
 }
 
 // rich has all that Markdown can, in both directions.

@@ -29,6 +29,7 @@ export class Controller {
   #attaching: Promise<void> | undefined;
   #missed = false; // another tab has sent something, while answers were in progress here
   #taking = false; // a message waits for its files
+  #silent = ''; // the key of the last turn that ended without a message
   #listener: Listener = () => {};
   focus: () => void = () => {};
   dress: (css: string) => void = () => {}; // adds a style sheet, once
@@ -285,6 +286,7 @@ export class Controller {
     if (turn.asker && saysMore(frame)) this.#do({ type: 'reveal', key: turn.key });
     this.#do({ type: 'frame', key: turn.key, frame });
     if (frame.type !== 'done') return;
+    if (!frame.messageId) this.#silent = turn.key;
     const answer = this.state.items.find((item): item is Answer => item.kind === 'answer' && item.key === turn.key);
     if (answer) this.answered(answer);
   }
@@ -362,7 +364,7 @@ export class Controller {
         open = null;
       } else if (clientMessageId && (!replyToMessageId || answers.has(replyToMessageId))) open = message;
     }
-    if (open) this.#rejoin(open);
+    if (open && `${open.clientMessageId}/answer` !== this.#silent) this.#rejoin(open);
     this.loaded();
   }
 
