@@ -5,7 +5,7 @@ import type { Attachments, Attached } from './attachments';
 import { Conversation, pause } from './conversation';
 import { newKey } from './dom';
 import type { Frame, Message, Rating } from './frames';
-import { type Answer, type Event, nothing, type Question, reduce, type State } from './state';
+import { type Answer, type Event, type Item, nothing, type Question, reduce, type State } from './state';
 import { t } from './strings';
 import type { Past } from './view/chats';
 import { loadMore } from './view/later';
@@ -262,7 +262,7 @@ export class Controller {
     this.#watch();
   }
 
-  // watch shows messages that arrive unasked, such as those of a person: within seconds at first, and more and more seldom later.
+  // watch shows changes that come unasked, such as messages of a person, edits and deletions: within seconds at first, and more and more seldom later.
   async #watch(): Promise<void> {
     this.#watching.abort();
     this.#watching = new AbortController();
@@ -271,11 +271,11 @@ export class Controller {
       await pause(Math.max(5000, (Date.now() - since) / 6), signal);
       const messages = this.conversation.id && !signal.aborted ? await this.conversation.messages(signal, () => {}).catch((): Message[] => []) : [];
       if (signal.aborted || this.#turns.size > 0) return;
-      const fresh = messages.filter(({ id, waiting, clientMessageId }) => !waiting && !this.state.items.some((item) => item.id === id || item.key === clientMessageId));
-      if (fresh.length === 0) continue;
+      const { items } = reduce(this.state, { type: 'history', messages });
+      if (messages.length === 0 || stored(items) === stored(this.state.items)) continue;
       since = Date.now();
-      const answer = fresh.findLast(({ role }) => role !== 'user');
-      if (answer) this.answered({ ...answer, kind: 'answer' } as unknown as Answer);
+      const answer = items.findLast((item): item is Answer => item.kind === 'answer' && Boolean(item.fresh));
+      if (answer) this.answered(answer);
       this.#recall(messages);
     }
   }
@@ -387,6 +387,9 @@ export class Controller {
     this.#listener(event.type !== 'frame' || event.frame.type === 'done');
   }
 }
+
+// stored identifies the messages that the gateway has stored, with their texts.
+const stored = (items: Item[]) => JSON.stringify(items.flatMap(({ id, kind, key, text }) => (id || kind === 'question' ? [key, text] : [])));
 
 // name is the visitor's name, according to the page.
 function name(): { name?: string } {

@@ -91,7 +91,7 @@ const unanswered = (key: string, of: string): Answer => ({
   kind: 'answer', key, asked: of, text: '', live: true, hidden: false, status: '', reasoning: '', trail: [], calls: [], offer: null, failed: false, note: '', at: 0, rating: 'none',
 });
 
-// recalled makes the items of a history. Those that are shown already keep their keys.
+// recalled makes the items of a history. Those that are shown already keep their keys, and answers with the same text all that a history lacks.
 function recalled(before: Item[], messages: Message[]): Item[] {
   const keys = new Map(before.flatMap(({ id, key }) => (id ? [[id, key]] : [])));
   const out: Item[] = [];
@@ -108,7 +108,9 @@ function recalled(before: Item[], messages: Message[]): Item[] {
     }
     const same = out.findIndex(({ id }) => id === message.id);
     if (same >= 0) out.splice(same, 1); // messages sent in quick succession share an answer
-    out.push({ ...fromHistory(message, key, of), fresh: before.length > 0 && !before.some((item) => item.key === key) });
+    const was = before.find((item): item is Answer => item.kind === 'answer' && item.key === key);
+    const now = fromHistory(message, key, of);
+    out.push({ ...(was?.text === now.text ? was : now), rating: now.rating, offer: now.offer, fresh: before.length > 0 && !was });
   }
   return out;
 }

@@ -45,6 +45,12 @@ test('a history keeps the keys of what is shown, and shared answers once', () =>
   assert.deepEqual(state.items.map(({ key }) => key), ['q', '2', 'a']);
 });
 
+test('a history changes texts, and keeps the reasoning of those that are the same', () => {
+  const live = reduce(reduce(asked(), { type: 'frame', key: 'a', frame: { type: 'reasoning', text: 'hm' } }), { type: 'frame', key: 'a', frame: { type: 'done', fullText: 'yes', messageId: 'm' } });
+  const after = (text: string) => reduce(live, { type: 'history', messages: [{ id: 'm', role: 'assistant', text, timestamp: 1, feedback: { rating: 'up' } }] }).items[0] as Answer;
+  assert.deepEqual([after('yes'), after('no')].map(({ key, text, reasoning, rating }) => [key, text, reasoning, rating]), [['a', 'yes', 'hm', 'up'], ['a', 'no', '', 'up']]);
+});
+
 test('options are chosen by their words or numbers', () => {
   assert.deepEqual(['2.', ' hot ', '1', '9', ''].map((text) => named(['Hot', '1', 'Cold'], text)), [1, 0, 1, -1, -1]);
 });

@@ -91,10 +91,13 @@ function Log({ controller, options, view }: { controller: Controller; options: O
   const { agent, suggestions, greeting, avatar } = options;
   const scroller = useRef<HTMLDivElement>(null);
   const log = useRef<HTMLDivElement>(null);
-  const asked = items.filter(({ kind }) => kind === 'question').length;
-  const [stuck, toEnd] = useFollowing(scroller, log, `${ready} ${asked}`);
-  const shown = items.filter((item) => item.kind === 'question' || !item.hidden);
   const last = controller.last?.key;
+  const before = useRef(items);
+  const asked = useRef(''); // the last new question
+  if (!ready || (last && !before.current.some(({ key }) => key === last))) asked.current = last ?? '';
+  before.current = items;
+  const [stuck, toEnd] = useFollowing(scroller, log, asked.current);
+  const shown = items.filter((item) => item.kind === 'question' || !item.hidden);
   const lastAnswer = shown.at(-1);
   return (
     <>

@@ -47,15 +47,15 @@ export function Avatar({ name, src }: { name: string; src?: string | undefined }
 // Announcer lets screen readers read an answer by sentences while it is written, and all of it when it waits for the reader.
 export function Announcer({ text, live, fresh }: { text: string; live: boolean; fresh: boolean | undefined }) {
   const region = useRef<HTMLDivElement>(null);
-  const read = useRef(fresh ? 0 : text.length); // what a reload shows was read before
+  const read = useRef(fresh ? '' : text); // what a reload shows was read before
   useEffect(() => {
-    if (text.length < read.current) read.current = 0;
-    const rest = text.slice(read.current);
+    if (!text.startsWith(read.current)) read.current = ''; // it was edited
+    const rest = text.slice(read.current.length);
     const end = live ? [...rest.matchAll(/[.!?؟…](?=\s)|[。！？]|\n\n/g)].at(-1) : { index: rest.length, 0: '' };
     if (!end || !rest) return;
     const until = end.index + end[0].length;
     const words = rest.slice(0, until).replace(/[*_`#>|~]+/g, '').trim();
-    read.current += until;
+    read.current += rest.slice(0, until);
     if (!words) return;
     region.current!.append(Object.assign(document.createElement('p'), { textContent: words }));
     while (region.current!.childElementCount > 8) region.current!.firstChild!.remove();
