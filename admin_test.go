@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"parley/internal/require"
 )
 
 // The configuration on the operator's page has no secret, wherever it is.
@@ -28,9 +30,7 @@ admin:
   oidc: {issuer: "https://login.example.org", client_id: parley, client_secret: SECRET9aaaaaaaaaaaaa, owners: ops}
 `
 	cfg, err := ParseConfig("config.yaml", []byte(text), t.TempDir(), func(string) (string, bool) { return "", false })
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	shown := fmt.Sprint(cfg.Settings())
 	if strings.Contains(shown, "SECRET") {
 		t.Errorf("the settings have a secret: %s", shown)

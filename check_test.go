@@ -166,9 +166,7 @@ func TestCheckListens(t *testing.T) {
 	if f := check.finds("web"); !f.OK || !strings.Contains(f.Text, "running gateway") {
 		t.Errorf("its own port: %+v", f)
 	}
-	if err := process.Stop(); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, process.Stop())
 }
 
 // The check reports that gateways with another store have the name on Redis, as a start would, and takes nothing itself. Gateways with the

@@ -76,9 +76,7 @@ func spend(t *testing.T, deltas int, every time.Duration) (c cost) {
 			a.End(answer.Outcome{Status: answer.Completed})
 		}()
 		r, err := visitor{reader, fmt.Sprint("http://", l.Addr())}.ask("c", "?")
-		if err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, err)
 		runtime.ReadMemStats(&after)
 		c = cost{w.bytes.Load(), after.Mallocs - before.Mallocs, after.TotalAlloc - before.TotalAlloc, r.tokens}
 		stop()

@@ -96,12 +96,10 @@ type monitored struct {
 // round lets all chats ask once. Round 0 does not count.
 func (m *monitored) round(b *testing.B, n int) {
 	before := processTime(b, m.pid)
-	if err := m.stage.each(monitorChats, func(i int) error {
+	require.NoError(b, m.stage.each(monitorChats, func(i int) error {
 		_, err := m.stage.ask(i, fmt.Sprintf("instant question %d of number %d", n, i))
 		return err
-	}); err != nil {
-		b.Fatal(err)
-	}
+	}))
 	if n > 0 {
 		m.cpu = append(m.cpu, ms(processTime(b, m.pid)-before)/monitorChats)
 	}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"parley/internal/require"
 )
 
 const pairedBursts = 6
@@ -62,12 +64,10 @@ type paired struct {
 // round lets all chats ask once. Round 0 does not count.
 func (p *paired) round(b *testing.B, n int) {
 	before := processTime(b, p.pid)
-	if err := p.stage.each(loadChats, func(i int) error {
+	require.NoError(b, p.stage.each(loadChats, func(i int) error {
 		_, err := p.stage.ask(i, fmt.Sprintf("instant question %d of number %d", n, i))
 		return err
-	}); err != nil {
-		b.Fatal(err)
-	}
+	}))
 	if n > 0 {
 		p.cpu = append(p.cpu, ms(processTime(b, p.pid)-before)/loadChats)
 	}

@@ -50,9 +50,7 @@ func TestDeliveredFileShowsEveryKey(t *testing.T) {
 		data, err := os.ReadFile(file)
 		require.NoError(t, err)
 		root, wrong := readYAML(data)
-		if wrong != nil {
-			t.Fatal(wrong)
-		}
+		require.NoError(t, wrong)
 		lines = map[string]int{}
 		keys = written(root, "", lines)
 		return string(data), keys, lines

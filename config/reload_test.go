@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"parley/internal/require"
 )
 
 // Keys that need a restart keep their values, and are named with their paths, in order; other keys change.
@@ -11,9 +13,7 @@ func TestAfter(t *testing.T) {
 	parse := func(text string) Config {
 		t.Helper()
 		c, err := Parse("config.yaml", []byte(text), ".", func(string) (string, bool) { return "", false }, catalog...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return c
 	}
 	running := parse("web: {listen: '127.0.0.1:1'}\nlog: {level: debug}")

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"parley/internal/require"
 )
 
 func TestTools(t *testing.T) {
@@ -160,9 +162,7 @@ schedules:
 	at := time.Date(2026, 7, 6, 12, 0, 0, 0, time.UTC)
 	for i, want := range []string{"2026-07-06T07:00:00Z", "2026-07-06T00:00:00Z"} {
 		times, err := c.Times(c.Schedules[i])
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got := times.Last(at).UTC().Format(time.RFC3339); got != want {
 			t.Errorf("%s is last due at %s", c.Schedules[i].Name, got)
 		}

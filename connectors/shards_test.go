@@ -16,6 +16,7 @@ import (
 	"parley/connectors"
 	"parley/connectors/connectortest"
 	"parley/core/chat"
+	"parley/internal/require"
 	"parley/internal/subtest"
 )
 
@@ -198,14 +199,10 @@ func TestShardsOfOneProcess(t *testing.T) {
 		if len(started) != 4 || s.Several() {
 			t.Errorf("%d shards run", len(started))
 		}
-		if err := s.Hold(ctx, "login/0", time.Hour); err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, s.Hold(ctx, "login/0", time.Hour))
 		s.Release(ctx, "login/0")
 		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, <-done)
 	})
 }
 

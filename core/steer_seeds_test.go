@@ -19,6 +19,7 @@ import (
 	"parley/core/llm"
 	"parley/core/schedule"
 	"parley/gatewaytest"
+	"parley/internal/require"
 )
 
 const steeredSeeds = 20 // that are played every time; PARLEY_SEEDS is another number
@@ -223,16 +224,12 @@ func TestSteeredSeeds(t *testing.T) {
 	first, most := uint64(1), uint64(steeredSeeds)
 	if s := os.Getenv("PARLEY_SEEDS"); s != "" {
 		n, err := strconv.ParseUint(s, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		most = n
 	}
 	if s := os.Getenv("PARLEY_SEED"); s != "" {
 		n, err := strconv.ParseUint(s, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		first, most = n, 1
 	}
 	for seed := first; seed < first+most; seed++ {

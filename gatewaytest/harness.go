@@ -16,6 +16,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/storage"
+	"parley/internal/require"
 	"parley/sim"
 )
 
@@ -58,9 +59,7 @@ func (h *Harness) Logger(least slog.Level) *slog.Logger {
 // Must ends the test if err is not nil.
 func (h *Harness) Must(err error) {
 	h.Helper()
-	if err != nil {
-		h.Fatal(err)
-	}
+	require.NoError(h, err)
 }
 
 // Pass moves the clock of a bubble forward, and waits until all its goroutines are blocked.

@@ -13,6 +13,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/internal/lang"
+	"parley/internal/require"
 	"parley/internal/subtest"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
@@ -391,9 +392,7 @@ func TestDeleteIsRetried(t *testing.T) {
 			s.show()
 			s.say(prose)
 			time.Sleep(3 * time.Second)
-			if err := s.end(answer.Outcome{Status: answer.Superseded, Withdrawn: true}); err != nil {
-				s.Error(err)
-			}
+			require.NoError(s, s.end(answer.Outcome{Status: answer.Superseded, Withdrawn: true}))
 			if f.Err == progressive.ErrForbidden || f.Err == progressive.ErrStale { // nothing more can be done
 				s.wantShown(prose)
 				return

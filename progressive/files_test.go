@@ -12,6 +12,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/internal/lang"
+	"parley/internal/require"
 	"parley/internal/subtest"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
@@ -305,9 +306,7 @@ func TestFilesGo(t *testing.T) {
 				s.show()
 				s.say(prose)
 				s.addFiles(c.paint...)
-				if err := s.end(c.outcome); err != nil {
-					s.Error(err)
-				}
+				require.NoError(s, s.end(c.outcome))
 				s.wantShown(c.want...)
 			}))
 		}

@@ -31,9 +31,7 @@ func enter(t *testing.T, g progressive.Gate, p progressive.Priority, err error, 
 	t.Helper()
 	begun := time.Now()
 	leave, failed := g.Enter(t.Context(), progressive.Ticket{Scopes: scopes, Priority: p})
-	if failed != nil {
-		t.Fatal(failed)
-	}
+	require.NoError(t, failed)
 	leave(err)
 	return time.Since(begun)
 }
@@ -154,9 +152,7 @@ func TestGateSigns(t *testing.T) {
 			}
 			return err
 		}
-		if err := sign(); err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, sign())
 		if w := enter(t, g, progressive.PriorityFirst, nil, "chat"); w != 0 {
 			t.Errorf("text waited %v for a sign; want none", w)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/require"
 	"parley/internal/subtest"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
@@ -223,9 +224,7 @@ func TestWithdrawn(t *testing.T) {
 			s.say(prose + prose)
 			time.Sleep(10 * time.Second)
 			before := s.chat.Shown()
-			if err := s.end(answer.Outcome{Status: answer.Superseded, Withdrawn: true}); err != nil {
-				s.Error(err)
-			}
+			require.NoError(s, s.end(answer.Outcome{Status: answer.Superseded, Withdrawn: true}))
 			s.wantShown(before[:c.left]...)
 			if len(before) != 3 || len(s.run.Shown) != c.left {
 				s.Errorf("shown %q, noted %v; want 3 and %v", before, s.run.Shown, c.left)

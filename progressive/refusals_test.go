@@ -10,6 +10,7 @@ import (
 	"parley/core"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/require"
 	"parley/internal/subtest"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
@@ -63,9 +64,7 @@ func TestLastWordOutlastsAnOutage(t *testing.T) {
 				begun := time.Now()
 				s.down(d, c.err, c.applied) // before the text: it could be posted before the outage begins
 				s.say(strings.TrimPrefix(prose, c.lead))
-				if err := s.end(completed); err != nil {
-					s.Error(err)
-				}
+				require.NoError(s, s.end(completed))
 				if late := time.Since(begun.Add(d)); late < 0 || late > time.Minute+time.Second {
 					s.Errorf("it ended %v after the outage", late)
 				}

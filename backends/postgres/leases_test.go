@@ -28,9 +28,7 @@ func TestLeases(t *testing.T) {
 	if again, err := lease(a, "a", ttl); err != nil || again != first {
 		t.Errorf("extended: token %d, %v, want %d", again, err, first)
 	}
-	if err := b.EndLease(t.Context(), "telegram", "b"); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, b.EndLease(t.Context(), "telegram", "b"))
 	if _, err := lease(b, "b", ttl); !errors.Is(err, chat.ErrBusy) {
 		t.Errorf("given back by another process: %v", err)
 	}
@@ -38,9 +36,7 @@ func TestLeases(t *testing.T) {
 	if err != nil || len(fleet.Leases) != 1 || fleet.Leases[0].Name != "telegram" || fleet.Leases[0].Owner != "a" || !fleet.Leases[0].Ends.After(time.Now()) {
 		t.Errorf("listed: %+v, %v", fleet, err)
 	}
-	if err := a.EndLease(t.Context(), "telegram", "a"); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, a.EndLease(t.Context(), "telegram", "a"))
 	if fleet, err := b.Replicas(t.Context()); err != nil || len(fleet.Leases) != 0 {
 		t.Errorf("listed after its end: %+v, %v", fleet, err)
 	}
@@ -63,9 +59,7 @@ func TestHoldersOfShardsAreListed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := b.EndLease(t.Context(), "discord/2", "a"); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, b.EndLease(t.Context(), "discord/2", "a"))
 	if _, err := b.Lease(t.Context(), "discord/3", "b", 0); err != nil {
 		t.Error(err)
 	}
@@ -120,9 +114,7 @@ func TestKeepUnder(t *testing.T) {
 	}
 	token, err := s.Lease(ctx, "telegram", "b", time.Minute)
 	require.NoError(t, err)
-	if err := s.KeepUnder(ctx, "telegram", token, "telegram/offset", "2"); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, s.KeepUnder(ctx, "telegram", token, "telegram/offset", "2"))
 	if err := s.KeepUnder(ctx, "telegram", old, "telegram/offset", "1"); !errors.Is(err, chat.ErrBusy) {
 		t.Errorf("under the former lease: %v", err)
 	}

@@ -46,9 +46,7 @@ func TestOpenRefuses(t *testing.T) {
 func TestPassword(t *testing.T) {
 	s := redistest.Start(t, "--requirepass", "hunter2")
 	good := open(t, "redis://:hunter2@"+s.Addr, Options{})
-	if err := good.Ping(t.Context()); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, good.Ping(t.Context()))
 	bad := open(t, "redis://:hunter3@"+s.Addr, Options{})
 	for name, call := range map[string]func(context.Context) error{"ping": bad.Ping, "join": bad.Join} {
 		if err := call(t.Context()); !errors.Is(err, ErrRefused) || strings.Contains(err.Error(), "hunter") {
@@ -75,9 +73,7 @@ func TestTLSOverDial(t *testing.T) {
 		return new(net.Dialer).DialContext(ctx, network, l.Addr().String())
 	}
 	b := open(t, "rediss://redis.test:6380?skip_verify=true", Options{Dial: dial})
-	if err := b.Ping(t.Context()); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, b.Ping(t.Context()))
 	distrusts := open(t, "rediss://redis.test:6380", Options{Dial: dial})
 	for range 20 { // on a busy machine the handshake can take longer than a call, which Join tolerates
 		if err = distrusts.Join(t.Context()); err != nil {

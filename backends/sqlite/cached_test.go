@@ -170,7 +170,5 @@ func TestAuditIgnoresTheEndOfACall(t *testing.T) {
 		r, err := record.ScanRoom(db.QueryRowContext(ctx, `SELECT `+record.RoomColumns+` FROM rooms WHERE id = 'a'`))
 		return cachedRoom{r}, err
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, err)
 }

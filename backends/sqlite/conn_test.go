@@ -221,9 +221,7 @@ func TestReadPanics(t *testing.T) {
 	if err := s.read(t.Context(), func(c *conn) error { return c.QueryRow(query).Scan(&n) }); err != nil || n != 1 || first.busy {
 		t.Errorf("then %d is read, %v; the statement is still read: %t", n, err, first.busy)
 	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, s.Close())
 	if err := s.read(t.Context(), func(*conn) error { return nil }); !errors.Is(err, ErrClosed) {
 		t.Errorf("a closed store is read: %v", err)
 	}

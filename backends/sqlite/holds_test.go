@@ -58,9 +58,7 @@ func gateOver(t *testing.T, store *Store) progressive.Gate {
 func told(t *testing.T, gate progressive.Gate, err error) {
 	t.Helper()
 	leave, failed := gate.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{"elsewhere"}, Priority: progressive.PriorityFinal})
-	if failed != nil {
-		t.Fatal(failed)
-	}
+	require.NoError(t, failed)
 	leave(err)
 }
 

@@ -98,9 +98,7 @@ func TestOpenAtOnce(t *testing.T) {
 	if len(stores) != 1 {
 		t.Fatalf("%d have the file; want 1", len(stores))
 	}
-	if err := stores[0].Close(); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, stores[0].Close())
 }
 
 // DI-14: these settings are what makes accepted mean stored.
@@ -209,9 +207,7 @@ func openRunOf(t *testing.T, s *Store, room chat.RoomID) chat.RunID {
 
 func TestAfterClose(t *testing.T) {
 	s := open(t, migrated(t, "parley.db"))
-	if err := s.Ping(t.Context()); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, s.Ping(t.Context()))
 	require.NoError(t, s.Close())
 	ctx := t.Context()
 	for name, err := range map[string]error{
@@ -255,9 +251,7 @@ func TestCloseWaits(t *testing.T) {
 		})
 	}
 	<-first
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, s.Close())
 	wg.Wait()
 	reopened := open(t, path)
 	for n, yes := range accepted {

@@ -188,9 +188,7 @@ func TestIntentsWrittenByA661299(t *testing.T) {
 			a.Apply(answer.Change{Kind: answer.Text, Text: "The engine is a mill."})
 			a.End(answer.Outcome{Status: answer.Completed})
 			m := progressive.New(sink, progressive.NewGate(room.Budget), run, slog.New(slog.DiscardHandler))
-			if err := m.Show(t.Context(), a, func(chat.Shown) error { return nil }); err != nil {
-				t.Error(err)
-			}
+			require.NoError(t, m.Show(t.Context(), a, func(chat.Shown) error { return nil }))
 			if got := room.Shown(); !slices.Equal(got, want) {
 				t.Errorf("%s: people read %q; want %q", id, got, want)
 			}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"parley/internal/require"
 )
 
 // The way of an owner: back up while the gateway runs, lose the store, restore it, confirm. Each mistake on the way ends with a
@@ -49,9 +51,7 @@ func TestBackupAndRestore(t *testing.T) {
 		t.Errorf("without space, it ends with %d: %s", code, out)
 	}
 	for name, text := range map[string]string{"garbage.db": strings.Repeat("garbage ", 1000), "empty.db": ""} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 		run(1, "restore another backup", "restore", name)
 	}
 	run(1, "stop it first", "restore", "copy.db")

@@ -105,9 +105,7 @@ func TestCheckFixesPermissions(t *testing.T) {
 	first := command(t, nil, "check")
 	configure(t, first, "web: {listen: 127.0.0.1:0}\n")
 	env := filepath.Join(first.Dir, ".env")
-	if err := os.WriteFile(env, []byte("OTHER=1\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(env, []byte("OTHER=1\n"), 0o644))
 	for _, c := range []struct{ fix, says, ends string }{
 		{"", "check --fix makes it private", " fine, 1 warning\n"}, {"--fix", "is private now", " fine\n"}, {"", "ok    file", " fine\n"},
 	} {

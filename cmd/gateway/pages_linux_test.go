@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"parley/internal/require"
 )
 
 func TestMappingsThatCanBeDropped(t *testing.T) {
@@ -41,9 +43,7 @@ func TestMappingsThatCanBeDropped(t *testing.T) {
 // The program goes on as before when its pages are dropped, because they are read from the file again.
 func TestDroppedPagesComeBack(t *testing.T) {
 	before := os.Getpid()
-	if err := unmapStart(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, unmapStart())
 	if again := os.Getpid(); again != before || !strings.Contains(strings.Repeat("pages", 1000), "sp") {
 		t.Error("the program is not what it was")
 	}

@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"parley/internal/require"
 )
 
 // NPM copies scripts and their package-lock.json to a temporary folder, installs the packages that it pins without running anything of
@@ -18,9 +20,7 @@ func NPM(t *testing.T, scripts fs.FS) string {
 		t.Skip("SKIPPED: no npm in PATH; run tools/install.sh")
 	}
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, scripts); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.CopyFS(dir, scripts))
 	npm := exec.CommandContext(t.Context(), "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
 	npm.Dir = dir
 	if out, err := npm.CombinedOutput(); err != nil {

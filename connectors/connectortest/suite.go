@@ -13,6 +13,7 @@ import (
 
 	"parley/connectors"
 	"parley/core/chat"
+	"parley/internal/require"
 	"parley/progressive"
 	"parley/sim"
 )
@@ -66,14 +67,10 @@ func (s Suite[W]) Run(t *testing.T) {
 
 func (s Suite[W]) newRun(t *testing.T) *suiteRun {
 	w, err := s.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	net := sim.NewNet()
 	l, err := net.Listen("tcp", s.At)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	Serve(t, l, w.Handler())
 	connect := func() Bot { return s.Connect(w, net) }
 	return &suiteRun{T: t, Platform: w, connect: connect, bot: connect(), budgets: s.Budgets}
@@ -93,9 +90,7 @@ type suiteRun struct {
 
 func (r *suiteRun) must(err error) {
 	r.Helper()
-	if err != nil {
-		r.Fatal(err)
-	}
+	require.NoError(r, err)
 }
 
 func (r *suiteRun) start() {

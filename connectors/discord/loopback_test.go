@@ -45,15 +45,11 @@ func TestLoopback(t *testing.T) {
 		t.Error(err)
 	}
 	cancel()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, <-ended)
 	if shown := fake.Messages(channel); len(shown) != 2 || shown[1].Content != "answer" {
 		t.Errorf("shown %+v", shown)
 	}
-	if err := bot.Close(); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, bot.Close())
 	fake.Close()
 	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
 		t.Error(err)

@@ -17,6 +17,7 @@ import (
 	"parley/connectors"
 	"parley/connectors/connectortest"
 	"parley/connectors/example"
+	"parley/internal/require"
 	"parley/internal/sections"
 	"parley/models/modelfake"
 	"parley/sim"
@@ -34,9 +35,7 @@ func load(t *testing.T, yaml string) (config.Config, error) {
 
 func TestSuite(t *testing.T) {
 	cfg, err := load(t, "connectors: {example: {token: "+token+"}}")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	settings := configtest.Section[example.Config](cfg.Connectors)
 	connectortest.Suite[*fakeServer]{
 		At: address, New: newFakeServer, Budgets: settings.Budgets(),
@@ -49,9 +48,7 @@ func TestSuite(t *testing.T) {
 // What is wrong with the section is reported as it is for any other platform.
 func TestConfig(t *testing.T) {
 	cfg, err := load(t, "people: {owners: ['example:ada']}\naccess: {rooms: ['example:lounge']}")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if c := configtest.Section[example.Config](cfg.Connectors); c.Edits != time.Second || c.URL != "http://example.test" {
 		t.Errorf("the defaults are %+v", *c)
 	}
@@ -78,9 +75,7 @@ func story(t *testing.T, play func(w *fakeServer, model *modelfake.Server, stop 
 		network := sim.NewNet()
 		listen := func(address string) net.Listener {
 			l, err := network.Listen("tcp", address)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return l
 		}
 		w, _ := newFakeServer()
@@ -91,21 +86,15 @@ func story(t *testing.T, play func(w *fakeServer, model *modelfake.Server, stop 
 		cfg, err := load(t, "connectors: {example: {token: "+token+"}}\npeople: {owners: ['example:ada']}\n"+
 			"providers: {openai: {base_url: 'http://model.test/v1', api_key: sk-0123456789}}\nmodels: {large: {model: "+modelfake.DefaultModel+"}}\n"+
 			"store: sqlite:"+sqlitetest.Path(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		g, err := parley.New(cfg, parley.Env{Listen: network.Listen, Dial: network.Dial})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- g.Run(ctx) }()
 		play(w, model, stop)
 		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, <-ended)
 		if bad := w.Refused(); len(bad) > 0 {
 			t.Errorf("the server refused %q; want none", bad)
 		}
@@ -143,15 +132,11 @@ func TestCommands(t *testing.T) {
 	w, _ := newFakeServer()
 	defer w.Close()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	connectortest.Serve(t, l, w.Handler())
 	for given, want := range map[string]string{token: "accepts the token", "another": "check connectors.example.token"} {
 		cfg, err := load(t, "web: {listen: '127.0.0.1:0'}\nconnectors: {example: {token: "+given+", url: 'http://"+l.Addr().String()+"'}}\nstore: sqlite:"+sqlitetest.Path(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		found := ""
 		for _, f := range parley.Check(t.Context(), cfg, parley.Env{}) {
 			if f.Part == "connectors.example" {

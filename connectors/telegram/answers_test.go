@@ -12,6 +12,7 @@ import (
 	"parley/connectors/telegram/telegramfake"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 // crowd are so many chats with a message that has buttons.
@@ -161,9 +162,7 @@ func TestPressesAtAStop(t *testing.T) {
 		}
 		wait(50 * time.Millisecond)
 		stopped := time.Now()
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, stop())
 		if d := time.Since(stopped); d > byeTime+time.Second {
 			t.Errorf("the stop took %v", d)
 		}

@@ -58,9 +58,7 @@ func TestChatsAtTheSameTime(t *testing.T) {
 			t.Errorf("%d chats were heard; want %d", len(got), chats)
 		}
 		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, <-ended)
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"parley/config/configtest"
 	"parley/internal/lang"
+	"parley/internal/require"
 )
 
 // The menu and the profile are set once, again after a change, and left alone where nothing is configured.
@@ -43,9 +44,7 @@ func TestProfileIsSetOnce(t *testing.T) {
 			t.Errorf("the description is %q, %v", now["description"], err)
 		}
 		var done bool
-		if err := bot.client.call(t.Context(), "setMyCommands", map[string]string{"commands": `[{"command":"old","description":"Old"}]`}, &done); err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, bot.client.call(t.Context(), "setMyCommands", map[string]string{"commands": `[{"command":"old","description":"Old"}]`}, &done))
 		start("", "")
 		want(lists+2, 2, 1) // with the one above
 	})

@@ -31,9 +31,7 @@ func TestPostEditDelete(t *testing.T) {
 				t.Errorf("%q shows a preview", v.Text)
 			}
 		}
-		if err := s.Edit(t.Context(), id, progressive.Part{Plain: "1 < 2 *"}); err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, s.Edit(t.Context(), id, progressive.Part{Plain: "1 < 2 *"}))
 		if got := r.Messages(chat)[0]; got.Text != "1 < 2 *" || got.Versions != 3 {
 			t.Errorf("%+v", got)
 		}
@@ -189,9 +187,7 @@ func TestMigratedGroupKeepsItsRoom(t *testing.T) {
 				t.Errorf("it replies to another chat's message: %s; want none", reply)
 			}
 			wantError(t, s.Edit(t.Context(), id, part("first, changed")), progressive.ErrStale)
-			if err := s.Edit(t.Context(), second, part("second, changed")); err != nil {
-				t.Error(err)
-			}
+			require.NoError(t, s.Edit(t.Context(), second, part("second, changed")))
 			if got := s.Scopes(progressive.Post)[0]; got != progressive.Scope(fmt.Sprint("telegram.group/", now.ID)) {
 				t.Errorf("scope %s", got)
 			}

@@ -79,10 +79,8 @@ func TestFilesOfACall(t *testing.T) {
 		}
 	}
 	var m Message
-	if err := json.Unmarshal([]byte(`{"role":"assistant","text":"","tools":[{"type":"tool","callId":"1","toolName":"REPORT","stage":"end","args":"{}","shortResult":"done",
-		"images":["p/0"],"files":[{"name":"a\u001b[2J\nb.pdf","type":"application/pdf","size":12345,"url":"f/0"}]}]}`), &m); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(`{"role":"assistant","text":"","tools":[{"type":"tool","callId":"1","toolName":"REPORT","stage":"end","args":"{}","shortResult":"done",
+		"images":["p/0"],"files":[{"name":"a\u001b[2J\nb.pdf","type":"application/pdf","size":12345,"url":"f/0"}]}]}`), &m))
 	want := see(t, &c, &l, &r, `{"type":"status"}`)
 	if got := see(t, &c, &look{width: 40}, m.reply(), `{"type":"status"}`); !slices.Equal(got, want) {
 		t.Errorf("one sees again\n%q\nwant\n%q", got, want)

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"parley/core/answer"
+	"parley/internal/require"
 )
 
 func ptr(s string) *string { return &s }
@@ -116,10 +117,8 @@ func TestHistoryIsWhatWasSeen(t *testing.T) {
 		live.take(f)
 	}
 	var m Message
-	if err := json.Unmarshal([]byte(`{"role":"assistant","text":"Let me see.\n\nOne moment.\n\nNow playing\n\nEnjoy.","tools":[{"type":"tool","phase":"result",
-		"callId":"1","toolName":"PLAY","stage":"end","args":"{\"title\":\"Song\"}","shortResult":"done","at":24}]}`), &m); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(`{"role":"assistant","text":"Let me see.\n\nOne moment.\n\nNow playing\n\nEnjoy.","tools":[{"type":"tool","phase":"result",
+		"callId":"1","toolName":"PLAY","stage":"end","args":"{\"title\":\"Song\"}","shortResult":"done","at":24}]}`), &m))
 	seen, again := look{width: 30}, look{width: 30}
 	if got, want := again.lines(m.reply()), seen.lines(&live); !slices.Equal(got, want) {
 		t.Errorf("one sees again\n%q\nwant\n%q", got, want)

@@ -114,9 +114,7 @@ func TestNoneOfTheOptions(t *testing.T) {
 	k.ask()
 	k.tty.until("2. So What", "", "› ")
 	k.types("make tea\r")
-	if err := <-k.ended; err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, <-k.ended)
 	k.tty.until("", "(superseded)", "", "› make tea", "", "Tea, then.", "", "› ")
 }
 
@@ -138,9 +136,7 @@ func TestOptionsStayBesideOtherLines(t *testing.T) {
 		t.Errorf(`what is chosen is %s; want "{q 1}"`, got)
 	}
 	close(chosen)
-	if err := <-k.ended; err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, <-k.ended)
 }
 
 // What is over by then is not chosen, and people are told. The answer goes on.
@@ -189,9 +185,7 @@ func TestTypedAhead(t *testing.T) {
 		t.Errorf(`what is chosen is %s; want "{q 1}"`, got)
 	}
 	close(heard)
-	if err := <-k.ended; err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, <-k.ended)
 	if text, err := k.chat.next(); text != "1" || err != nil {
 		t.Errorf(`the next message is %q, %v; want "1"`, text, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"parley/core/attachment"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/internal/require"
 )
 
 // reader reads every file, and counts.
@@ -81,7 +82,5 @@ func TestCheck(t *testing.T) {
 		t.Errorf("a reference that is too long: %v", err)
 	}
 	long.Files[0].Ref = long.Files[0].Ref[1:]
-	if err := attachment.Check(long); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, attachment.Check(long))
 }

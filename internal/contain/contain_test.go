@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/internal/contain"
+	"parley/internal/require"
 )
 
 func TestCall(t *testing.T) {
@@ -55,9 +56,7 @@ func TestAwait(t *testing.T) {
 				if !errors.Is(err, c.want) || (err == nil) != (got == 1) {
 					t.Errorf("it returned %d, %v", got, err)
 				}
-				if err := contain.Wait(t.Context(), late.Wait); err != nil {
-					t.Error(err)
-				}
+				require.NoError(t, contain.Wait(t.Context(), late.Wait))
 			})
 		})
 	}

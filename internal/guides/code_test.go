@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"parley/internal/require"
 )
 
 // top is the repository's folder.
@@ -84,8 +86,6 @@ func codeBlocks(t *testing.T, page string) map[string][]string {
 func source(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(top, file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(text)
 }

@@ -12,6 +12,8 @@ import (
 
 	"golang.org/x/text/feature/plural"
 	"golang.org/x/text/language"
+
+	"parley/internal/require"
 )
 
 var placeholder = regexp.MustCompile(`\{[a-z]+\}`)
@@ -97,9 +99,7 @@ func TestPluralFormsAreThoseOfTheLanguage(t *testing.T) {
 func TestFilesHaveEachKeyOnce(t *testing.T) {
 	for _, tag := range Tags() {
 		b, err := files.ReadFile(tag + ".json")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		d := json.NewDecoder(strings.NewReader(string(b)))
 		seen, depth, isKey := map[string]bool{}, 0, true
 		for {

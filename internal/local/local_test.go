@@ -39,9 +39,7 @@ func TestAnnounce(t *testing.T) {
 			t.Errorf("%s: %v, %v", listen, info, err)
 		}
 	}
-	if err := Withdraw(cfg); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, Withdraw(cfg))
 	if url, ok := URL(cfg); ok {
 		t.Errorf("after the end: %q", url)
 	}

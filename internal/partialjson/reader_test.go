@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/internal/partialjson"
+	"parley/internal/require"
 )
 
 func read(pieces ...string) *partialjson.Reader {
@@ -238,7 +239,5 @@ func TestAnyValue(t *testing.T) {
 		r := read(string(text))
 		return r.Complete() && cmp.Equal(want, r.Value())
 	}, nil)
-	if err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, err)
 }

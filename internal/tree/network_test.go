@@ -6,14 +6,14 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"parley/internal/require"
 )
 
 // docs/network.md names every host in the texts of production code. Comments, examples and fakes have others.
 func TestNetworkPageNamesEveryHost(t *testing.T) {
 	page, err := os.ReadFile(top + "/docs/network.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	hosts := regexp.MustCompile(`(?:https?|wss)://([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)`)
 	links := regexp.MustCompile(`^(?:127\.0\.0\.1|json-schema\.org|go\.dev|pkg\.go\.dev|docs\..*|ai\.google\.dev|github\.com|platform\.openai\.com|semver\.org)$|(?:^|\.)example(?:\.|$)|\.test$|\.example$`)
 	found := 0

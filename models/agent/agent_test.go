@@ -237,14 +237,12 @@ func TestRequest(t *testing.T) {
 	delete(got, "threadId")
 	delete(got, "runId")
 	var want map[string]any
-	if err := json.Unmarshal([]byte(`{"state":{},"tools":[],"forwardedProps":{"model":"tea","maxTokens":50},
+	require.NoError(t, json.Unmarshal([]byte(`{"state":{},"tools":[],"forwardedProps":{"model":"tea","maxTokens":50},
 		"context":[{"description":"About this moment of the conversation, from the gateway","value":"It is noon."}],
 		"protocolVersion":"1.0","messages":[{"id":"system","role":"system","content":"Be kind."},{"id":"m2","role":"user","content":"One"},
 		{"id":"m3","role":"assistant","content":"Two","toolCalls":[{"id":"c","type":"function","function":{"name":"DO","arguments":"{}"}}]},
 		{"id":"m4","role":"tool","content":"done","toolCallId":"c"},
-		{"id":"m5","role":"user","content":[{"type":"text","text":"Three"},{"type":"image","source":{"type":"data","value":"cG5n","mimeType":"image/png"}}]}]}`), &want); err != nil {
-		t.Fatal(err)
-	}
+		{"id":"m5","role":"user","content":[{"type":"text","text":"Three"},{"type":"image","source":{"type":"data","value":"cG5n","mimeType":"image/png"}}]}]}`), &want))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

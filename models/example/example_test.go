@@ -17,6 +17,7 @@ import (
 	"parley/backends/sqlite/sqlitetest"
 	"parley/config"
 	"parley/core/llm"
+	"parley/internal/require"
 	"parley/internal/sections"
 	"parley/models"
 	"parley/models/example"
@@ -114,9 +115,7 @@ func TestCheck(t *testing.T) {
 		cfg, err := config.Parse("config.yaml", []byte("providers: {example: {api_key: "+given+", base_url: '"+url+"'}}\n"+
 			"models: {large: {provider: example, model: large}}\nweb: {listen: '127.0.0.1:0'}\nstore: sqlite:"+sqlitetest.Path(t)),
 			t.TempDir(), unset, append(others, example.Section())...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var found []string
 		for _, f := range parley.Check(t.Context(), cfg, parley.Env{}) {
 			found = append(found, f.Part+": "+f.Text)

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"parley/internal/require"
 )
 
 // testParameters: what is configured is sent with each request, in the words of the wire.
@@ -19,12 +21,8 @@ func testParameters(t *testing.T, s Suite) {
 	}
 	valid(t, fake)
 	var sent, want map[string]any
-	if err := json.Unmarshal(fake.Seen()[0].Raw, &sent); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal([]byte(s.Sent), &want); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(fake.Seen()[0].Raw, &sent))
+	require.NoError(t, json.Unmarshal([]byte(s.Sent), &want))
 	if diff := cmp.Diff(want, part(sent, want)); diff != "" {
 		t.Errorf("sent (+):\n%s", diff)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/core/llm"
+	"parley/internal/require"
 )
 
 // Suite says how the models of one wire are tested.
@@ -176,9 +177,7 @@ func testToolRounds(t *testing.T, s Suite) {
 	fake.Queue(Answer{Think: "I need both.", Text: []string{"Wait."}, Calls: []Call{{"a", "DO", `{"x":1}`}, {"b", "look_up", `{}`}}})
 	req := withTools(hello)
 	a, err := ask(t.Context(), m, req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var calls []string
 	for i, c := range a.calls {
 		calls = append(calls, c.Name+string(c.Parameters))

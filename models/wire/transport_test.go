@@ -44,9 +44,7 @@ func TestRequestIsForgottenOnceAnswered(t *testing.T) {
 			if again, err := req.GetBody(); (err == nil) != c.keeps || c.keeps && again == nil {
 				t.Errorf("it can be sent again: %v", err)
 			}
-			if err := req.Body.Close(); err != nil {
-				t.Error(err)
-			}
+			require.NoError(t, req.Body.Close())
 			runtime.KeepAlive(req)
 		})
 	}

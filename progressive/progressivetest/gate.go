@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/require"
 	"parley/progressive"
 )
 
@@ -84,9 +85,7 @@ func (g *gates) try(i int, p progressive.Priority, scopes ...progressive.Scope) 
 func (g *gates) open(i int, err error, scopes ...progressive.Scope) {
 	g.Helper()
 	leave, failed := g.all[i].Enter(g.Context(), progressive.Ticket{Scopes: scopes, Priority: progressive.PriorityFinal})
-	if failed != nil {
-		g.Fatal(failed)
-	}
+	require.NoError(g, failed)
 	leave(err)
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/require"
 	"parley/progressive"
 )
 
@@ -24,9 +25,7 @@ func (g *gates) queued(wishes []wish) (in []wish) {
 	g.Helper()
 	g.budget("bot", 1, 10*time.Millisecond)
 	leave, err := g.all[0].Enter(g.Context(), progressive.Ticket{Scopes: []progressive.Scope{"chat/busy", "bot"}, Priority: progressive.PriorityFinal})
-	if err != nil {
-		g.Fatal(err)
-	}
+	require.NoError(g, err)
 	now := time.Now()
 	var mu sync.Mutex
 	var all sync.WaitGroup

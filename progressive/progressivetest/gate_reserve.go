@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/require"
 	"parley/progressive"
 )
 
@@ -48,9 +49,7 @@ func editsAreSpread(t *testing.T, g *gates) {
 	g.reserve("chat", 20, 4, window)
 	edit := func(i int) time.Time {
 		leave, err := g.all[i%len(g.all)].Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{"chat"}, Priority: progressive.PriorityStream})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		leave(nil)
 		return time.Now()
 	}

@@ -6,14 +6,14 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"parley/internal/require"
 )
 
 // The commands of the guide to the web API run as they are written.
 func TestCurlExamples(t *testing.T) {
 	guide, err := os.ReadFile("../../docs/web-api.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, section, _ := strings.Cut(string(guide), "## In a shell\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	script := regexp.MustCompile(`(?m)^    `).ReplaceAllString(section, "")

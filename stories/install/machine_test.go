@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"parley/internal/require"
 )
 
 // top is the repository's folder, from here.
@@ -35,9 +37,7 @@ func newMachine(t *testing.T) *machine {
 	server := httptest.NewServer(http.FileServer(http.Dir(dist)))
 	t.Cleanup(server.Close)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	l.Close()
 	return &machine{t: t, dir: t.TempDir(), server: server.URL, port: port}

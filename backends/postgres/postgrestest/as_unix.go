@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"parley/internal/require"
 )
 
 // identity returns who runs the server: PostgreSQL refuses to be root.
@@ -57,9 +59,7 @@ func (s *Server) Continue(t testing.TB) { s.signal(t, syscall.SIGCONT) }
 func (s *Server) signal(t testing.TB, sig syscall.Signal) {
 	t.Helper()
 	all, err := s.Processes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, pid := range all {
 		_ = syscall.Kill(pid, sig) // one that has just ended is no matter
 	}

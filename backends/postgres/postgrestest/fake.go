@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"parley/internal/require"
 )
 
 // Fake speaks as much of PostgreSQL's protocol as the states need that a real server of one version can't be brought
@@ -68,9 +70,7 @@ func Old(t testing.TB, pooler bool) *Fake {
 func listen(t testing.TB, serve func(*pgproto3.Backend, *pgproto3.StartupMessage)) *Fake {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	f := &Fake{addr: l.Addr().String(), serve: serve}
 	var running sync.WaitGroup
 	running.Go(func() {

@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"parley/internal/require"
 )
 
 // owner is the user that owns everything in the servers.
@@ -46,9 +48,7 @@ func Start(t testing.TB) *Server {
 	if errors.Is(err, errMissing) {
 		t.Skip(err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(s.Stop)
 	return s
 }
@@ -61,9 +61,7 @@ func Shared(t testing.TB) *Server {
 	if errors.Is(err, errMissing) {
 		t.Skip(err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 
@@ -116,13 +114,9 @@ func startOne(safe bool) (*Server, error) {
 func (s *Server) Standby(t testing.TB) *Server {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "postgrestest")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	standby := &Server{dir: dir, bin: s.bin}
-	if err := give(dir); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, give(dir))
 	backup := exec.Command(filepath.Join(s.bin, "pg_basebackup"), "-D", filepath.Join(dir, "data"), "-h", "127.0.0.1", "-p", strconv.Itoa(s.port), "-U", owner,
 		"--write-recovery-conf", "--checkpoint=fast", "--no-sync")
 	as(backup)
@@ -132,14 +126,10 @@ func (s *Server) Standby(t testing.TB) *Server {
 	if standby.port, err = freePort(); err != nil {
 		t.Fatal(err)
 	}
-	if err := standby.start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, standby.start())
 	t.Cleanup(standby.Stop)
 	for _, statement := range []string{"ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"} {
-		if err := s.Exec(t.Context(), "postgres", statement); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Exec(t.Context(), "postgres", statement))
 	}
 	return standby
 }
@@ -148,9 +138,7 @@ func (s *Server) Standby(t testing.TB) *Server {
 func (s *Server) Promote(t testing.TB) {
 	t.Helper()
 	for _, statement := range []string{"SELECT pg_promote()", "ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_reload_conf()"} {
-		if err := s.Exec(t.Context(), "postgres", statement); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Exec(t.Context(), "postgres", statement))
 	}
 }
 
@@ -245,9 +233,7 @@ func (s *Server) kill(keep bool) {
 // Restart starts a killed server again, at the same address.
 func (s *Server) Restart(t testing.TB) {
 	t.Helper()
-	if err := s.start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.start())
 }
 
 // Exec runs a statement as the owner of the server.
@@ -275,9 +261,7 @@ func (s *Server) Create(t testing.TB, template string) string {
 	if template != "" {
 		statement += " STRATEGY file_copy TEMPLATE " + template[strings.LastIndexByte(template, '/')+1:strings.IndexByte(template, '?')]
 	}
-	if err := s.Exec(context.Background(), "postgres", statement); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Exec(context.Background(), "postgres", statement))
 	t.Cleanup(func() { _ = s.Exec(context.Background(), "postgres", "DROP DATABASE "+name+" WITH (FORCE)") })
 	return s.url(name)
 }

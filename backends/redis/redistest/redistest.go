@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"parley/internal/require"
 )
 
 // Server is a redis-server on the loopback interface without persistence: it is empty after a restart.
@@ -121,9 +123,7 @@ func (s *Server) signal(sig syscall.Signal) {
 func freeAddr(t testing.TB) string {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer l.Close()
 	return l.Addr().String()
 }

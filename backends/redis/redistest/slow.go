@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"parley/internal/require"
 )
 
 // Slow is a server that is reached over a connection whose replies are late. It forwards everything, in order.
@@ -24,9 +26,7 @@ func StartSlow(t testing.TB, args ...string) *Slow {
 	t.Helper()
 	s := &Slow{Server: Start(t, args...)}
 	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s.addr = l.Addr().String()
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
+
+	"parley/internal/require"
 )
 
 const formed = 20 * time.Second // the longest time that servers may take to find each other
@@ -58,9 +60,7 @@ func StartSentinels(t testing.TB) Sentinels {
 	config := filepath.Join(t.TempDir(), "sentinel.conf")
 	text := "sentinel monitor main 127.0.0.1 " + port(t, master.Addr) + " 1\n" +
 		"sentinel down-after-milliseconds main 1000\nsentinel failover-timeout main 3000\n"
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(config, []byte(text), 0o600))
 	sentinel := &Server{t: t, dir: t.TempDir(), Addr: freeAddr(t), config: config, ready: "+monitor master main"}
 	sentinel.Restart()
 	t.Cleanup(sentinel.Stop)
@@ -71,9 +71,7 @@ func StartSentinels(t testing.TB) Sentinels {
 func port(t testing.TB, addr string) string {
 	t.Helper()
 	_, p, err := net.SplitHostPort(addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return p
 }
 

@@ -10,19 +10,16 @@ import (
 	"testing"
 
 	"parley/backends/sqlite"
+	"parley/internal/require"
 )
 
 // Path returns the path of an empty, migrated database in a directory of the test's own.
 func Path(t testing.TB) string {
 	t.Helper()
 	file, err := empty()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "parley.db")
-	if err := os.WriteFile(path, file, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, file, 0o600))
 	return path
 }
 

@@ -32,18 +32,14 @@ func TestDiscordgo(t *testing.T) {
 	question := s.Say(channel, ann, "hello")
 	sent, err := session.ChannelMessageSendReply(channel, "hello yourself", &discordgo.MessageReference{MessageID: question, ChannelID: channel})
 	require.NoError(t, err)
-	if err := session.ChannelTyping(channel); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, session.ChannelTyping(channel))
 	if got, err := session.ChannelMessages(channel, 10, "", question, ""); err != nil || len(got) != 1 || got[0].ID != sent.ID {
 		t.Errorf("read back: %v, %v", got, err)
 	}
 	if shown := s.Messages(channel); len(shown) != 2 || shown[1].ReplyTo != question {
 		t.Errorf("users see %+v", shown)
 	}
-	if err := session.ChannelMessageDelete(channel, sent.ID); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, session.ChannelMessageDelete(channel, sent.ID))
 	if got := s.Rejected(); len(got) != 0 {
 		t.Errorf("rejected: %+v; want none", got)
 	}

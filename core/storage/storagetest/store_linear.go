@@ -14,6 +14,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/storage"
+	"parley/internal/require"
 )
 
 const (
@@ -29,9 +30,7 @@ func Linearizable(t *testing.T, seed uint64, stores ...storage.Store) {
 	t.Helper()
 	h := &history{began: time.Now(), stores: stores}
 	for i := range stores {
-		if err := stores[i].RenewLease(t.Context(), ownerOf(i), time.Now().Add(time.Hour)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, stores[i].RenewLease(t.Context(), ownerOf(i), time.Now().Add(time.Hour)))
 	}
 	var workers sync.WaitGroup
 	for w := range linearWorkers {

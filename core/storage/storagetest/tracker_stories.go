@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 func laterCancels(t *testing.T, r replicas) {
@@ -81,9 +82,7 @@ func settleIsTruth(t *testing.T, r replicas) {
 	r.settles(t, "room", 3, nil) // nothing is known against it
 	ctx, let := context.WithCancel(t.Context())
 	claimed, err := r.at(0).Claim(ctx, agent, "room", 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	let()
 	ends(t, claimed, context.Canceled)
 	r.settles(t, "room", 3, nil) // whatever its context says
@@ -102,16 +101,12 @@ func contextIsChild(t *testing.T, r replicas) {
 	gone := errors.New("the client went away")
 	parent, cancel := context.WithCancelCause(context.WithValue(t.Context(), key{}, "kept"))
 	first, err := r.at(0).Claim(parent, agent, "room", 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if first.Value(key{}) != "kept" {
 		t.Error("the child context has lost its parent's values; want them kept")
 	}
 	second, err := r.at(1).Claim(parent, agent, "room", 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ends(t, first, chat.ErrSuperseded)
 	lives(t, parent)
 	cancel(gone)
@@ -122,14 +117,10 @@ func contextIsChild(t *testing.T, r replicas) {
 func endForgetsNothing(t *testing.T, r replicas) {
 	ctxA, endA := context.WithCancel(t.Context())
 	a, err := r.at(0).Claim(ctxA, agent, "room", 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctxB, endB := context.WithCancel(t.Context())
 	b, err := r.at(1).Claim(ctxB, agent, "room", 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ends(t, a, chat.ErrSuperseded)
 	endA()
 	lives(t, b)
@@ -151,9 +142,7 @@ func apart(t *testing.T, r replicas) {
 	claims := map[place]context.Context{}
 	for i, p := range places {
 		ctx, err := r.at(i).Claim(t.Context(), p.agent, p.room, chat.ResponseID(10-i))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		claims[p] = ctx
 	}
 	for i, p := range places {
@@ -162,9 +151,7 @@ func apart(t *testing.T, r replicas) {
 			t.Errorf("settle %v: %v", p, err)
 		}
 	}
-	if err := r.at(0).Stop(t.Context(), "ada", "x", math.MaxUint64); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.at(0).Stop(t.Context(), "ada", "x", math.MaxUint64))
 	ends(t, claims[places[0]], chat.ErrStopped)
 	for _, p := range places[1:] {
 		lives(t, claims[p])
