@@ -57,9 +57,9 @@ function Footer({ controller, answer, last, busy }: { controller: Controller; an
   );
 }
 
-// Said is the text of an answer; with calls, they are where they happened.
+// Said is the text of an answer; with calls, they are where they happened. The text of a form is without the question for its first field.
 function Said({ controller, answer }: { controller: Controller; answer: Answer }) {
-  const { text, calls, live } = answer;
+  const { text, calls, live, offer } = answer;
   const plain = <div class="said" aria-busy={live || undefined}>{text.trim() && <Stretch text={text} done={!live} />}</div>;
-  return calls.length > 0 ? <Later part="Told" controller={controller} answer={answer}>{plain}</Later> : plain;
+  return calls.length > 0 || offer?.fields ? <Later part="Told" controller={controller} answer={answer}>{plain}</Later> : plain;
 }

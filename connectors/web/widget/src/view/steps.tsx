@@ -15,8 +15,17 @@ export function Trail({ lines }: { lines: string[] }) {
   );
 }
 
+// unprompted returns the text of an answer without the question for the first field of its form, which shows that field itself.
+function unprompted({ text, offer }: Answer): string {
+  const [field] = offer?.fields ?? [];
+  const at = text.lastIndexOf(`**${field?.title}**`);
+  return !field || at < 0 || text.includes('\n\n', at) ? text : text.slice(0, at);
+}
+
 // Told is the text of an answer, with its calls where they happened.
-export function Told({ answer: { text, calls, live } }: { answer: Answer }) {
+export function Told({ answer }: { answer: Answer }) {
+  const { calls, live } = answer;
+  const text = unprompted(answer);
   const ends = part(text, calls.map(({ at }) => at));
   let from = 0;
   const parts = calls.flatMap((call, i) => {
