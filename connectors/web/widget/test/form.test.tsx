@@ -74,4 +74,11 @@ test('a form asks for all fields at once', async () => {
   render(null, main);
   await draw({ ...asked(), offer: { ...asked().offer!, id: 'another' } });
   assert.equal(input('Guests').value, '');
+
+  render(null, main);
+  window.sessionStorage.setItem('parley-form', '["files",[[]],[[{"key":"f1","name":"a.pdf"}]]]');
+  await draw({ ...asked(), offer: { ...asked().offer!, id: 'files', fields: [{ name: '__proto__', title: 'Receipt', kind: 'file' }] } });
+  submit();
+  await new Promise((resolve) => { setTimeout(resolve, 50); });
+  assert.equal(JSON.stringify(sent[2]), '[1,true,[""],{"__proto__":["f1"]}]');
 });

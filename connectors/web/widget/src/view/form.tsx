@@ -36,13 +36,13 @@ export function Form({ controller, answer }: { controller: Controller; answer: A
   };
   const send = async (event: Event) => {
     event.preventDefault();
-    const files: Record<string, string[]> = {};
+    const files: [string, string[]][] = [];
     for (const [i, list] of lists.current!.entries()) {
       const keys = await list?.keys();
       if (keys === null) return;
-      if (keys?.length) files[fields[i]!.name] = keys;
+      if (keys?.length) files.push([fields[i]!.name, keys]);
     }
-    controller.choose(answer, refuse, true, values().map((all) => all.join(', ')), files);
+    controller.choose(answer, refuse, true, values().map((all) => all.join(', ')), Object.fromEntries(files)); // a field can be named __proto__
   };
   return (
     <form class="form" part="form" aria-label={t('Details')} ref={form} onSubmit={send} onInput={save}>
