@@ -159,7 +159,7 @@ func newTurns(b *base, in *inbox) (*turn.Turns, error) {
 	store, log := b.Store, b.Log
 	models := &generate.ModelSwitch{Table: generate.NewModelTable(b.Models.Answering()), Policy: b.Access, Store: store, Staff: in.pairing.IsStaff}
 	approvals := &consent.Approvals{
-		Timeout: b.Approval, Zone: b.Zone, Store: store, Pending: store, Owners: in.pairing, Runs: b.parkedRuns, Tell: in.pairing.Tell, Log: log, Audit: b.Audit,
+		Timeout: b.Approval, Zone: b.Zone, Store: store, Pending: store, Page: b.OperatorsPage, Owners: in.pairing, Runs: b.parkedRuns, Tell: in.pairing.Tell, Log: log, Audit: b.Audit,
 		Said: store, Steers: func(kind chat.RoomKind) bool { return b.Turns.PolicyFor(kind) == schedule.Steer },
 		Amend: in.changes.Amend, Close: in.questions.RetireNotice, Asked: in.questions.OfNotice,
 	}

@@ -76,9 +76,11 @@ type Approvals struct {
 	Zone    *time.Location // of the times on cards; nil is UTC
 	Store   storage.Approvals
 	Pending PendingStore
-	Owners  Owners
-	Runs    Runs
-	Said    Conversation
+	// Page reports whether someone is logged in to the operator's page, and can decide there. Nil: there is no page.
+	Page   func(ctx context.Context) (bool, error)
+	Owners Owners
+	Runs   Runs
+	Said   Conversation
 	// Steers reports whether messages that the asker sends during an answer join it, in rooms of this kind. There, an approval that is older
 	// than such a message does not count, unless the call has begun. nil: nowhere.
 	Steers func(chat.RoomKind) bool

@@ -179,7 +179,7 @@ func (ap *Approvals) askOwners(ctx context.Context, c *action.Call, t *action.To
 }
 
 // tellApprovers sends the card of r to each owner and each member of the staff, with the text and the question that describe returns in their
-// language. reached reports whether one of them can read it. It fails with the error of describe or the store.
+// language. reached reports whether one of them can read it, or r on the operator's page. It fails with the error of describe or the store.
 func (ap *Approvals) tellApprovers(ctx context.Context, r chat.Approval, describe func(context.Context, chat.EntityID) (string, chat.Question, error)) (reached bool, err error) {
 	rooms, err := ap.Owners.StaffRooms(ctx)
 	if err != nil {
@@ -197,6 +197,9 @@ func (ap *Approvals) tellApprovers(ctx context.Context, r chat.Approval, describ
 			ap.Log.Warn("can't ask for an approval", "account", owner, "err", err)
 		}
 		reached = reached || err == nil
+	}
+	if !reached && ap.Page != nil {
+		return ap.Page(ctx)
 	}
 	return reached, nil
 }

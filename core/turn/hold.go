@@ -108,11 +108,25 @@ func (h *holding) restore(from *heldDraft) {
 	if from == nil {
 		return
 	}
-	h.write(&answer.Answer{})
-	for _, c := range from.Changes {
-		h.draft.Apply(c)
-	}
+	h.write(from.answer())
 	h.whole = from.Whole
+}
+
+func (d *heldDraft) answer() *answer.Answer {
+	draft := &answer.Answer{}
+	for _, c := range d.Changes {
+		draft.Apply(c)
+	}
+	return draft
+}
+
+// HeldText returns the draft in the continuation of a run; "" if its answer is not held.
+func HeldText(continued []byte) string {
+	var c continuation
+	if json.Unmarshal(continued, &c) != nil || c.Draft == nil {
+		return ""
+	}
+	return c.Draft.answer().View().Remembered().Text()
 }
 
 // check waits until the draft is sent, and then shows it as the answer, with the changes of the approver; or one sentence if it is not

@@ -44,6 +44,7 @@ type Store interface {
 	turn.ReceiptStore
 	access.EntityStore
 	Run(ctx context.Context, id chat.RunID) (chat.Run, error)
+	Continuation(ctx context.Context, id chat.RunID) ([]byte, error) // see [storage.Parking]
 	Room(ctx context.Context, id chat.RoomID) (chat.Room, error)
 	Used(ctx context.Context, from, to string, buckets ...string) ([]quota.Total, error)
 }

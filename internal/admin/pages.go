@@ -14,6 +14,7 @@ import (
 	"parley/core/chat"
 	"parley/core/quota"
 	"parley/core/text"
+	"parley/core/turn"
 )
 
 const (
@@ -57,7 +58,8 @@ func listHandovers(a *Admin, v *visit) table {
 	return t
 }
 
-// arguments returns the arguments of a call that waits, from the live answer: the record of the approval has only their hash.
+// arguments returns the arguments of a call that waits, from the live answer, or the draft of a held answer: the record of the approval has only
+// their hash.
 func (a *Admin) arguments(v *visit, p chat.Approval) string {
 	if written, err := a.Gateway.Watch(v.Context(), p.Run); err == nil {
 		for _, s := range written.View().Segments {
@@ -66,7 +68,9 @@ func (a *Admin) arguments(v *visit, p chat.Approval) string {
 			}
 		}
 	}
-	return ""
+	continued, err := a.Store.Continuation(v.Context(), p.Run)
+	check(struct{}{}, chat.Unless(err, chat.ErrNotFound))(v)
+	return text.Visible(turn.HeldText(continued))
 }
 
 // decide approves or rejects a request. The first decision counts, here or in a chat.

@@ -40,8 +40,8 @@ type operators struct {
 	systems map[string]string // the system prompt of each question
 }
 
-// newOperators starts both.
-func newOperators(t *testing.T) *operators {
+// newOperators starts both, with more lines in the configuration.
+func newOperators(t *testing.T, more ...string) *operators {
 	t.Helper()
 	dir := t.TempDir()
 	o := &operators{T: t, gates: map[string]chan struct{}{}, systems: map[string]string{}, prompt: filepath.Join(dir, "character.yaml")}
@@ -53,7 +53,8 @@ web: {listen: "127.0.0.1:0"}
 agent: {character: character.yaml}
 hooks:
   - {name: build, secret: "secret-of-the-hook-0123456789", room: "telegram:-100", prompt: "A build <b>ended</b>."}
-`, dir))
+%s
+`, dir, strings.Join(more, "\n")))
 	load := func() (config.Config, error) {
 		cfg, err := parley.LoadConfig(file, func(string) (string, bool) { return "", false })
 		cfg.Web.Limits = config.Limits{}
@@ -266,6 +267,25 @@ func TestOperatorOnAPhone(t *testing.T) {
 	defer o.mu.Unlock()
 	if !strings.Contains(o.systems["next"], "You are a pirate.") || strings.Contains(o.systems["keep me"], "pirate") {
 		t.Errorf("the prompts are %q", o.systems)
+	}
+}
+
+// Without a bot, the answers to visitors are checked by the operator who is logged in, with the draft in view.
+func TestOperatorChecksHeldAnswers(t *testing.T) {
+	o := newOperators(t, `access: {overrides: [{rooms: ["web"], hold: true}]}`)
+	o.logIn()
+	close(o.gate("tea?"))
+	answer := o.ask(o.conversation(), "tea?")
+	for end := time.Now().Add(time.Minute); !strings.Contains(o.eval("document.body.innerText"), "tea? part 3."); time.Sleep(200 * time.Millisecond) {
+		if time.Now().After(end) {
+			o.Fatalf("the page shows %s", o.eval("document.body.innerText"))
+		}
+		o.open("/admin/requests")
+	}
+	o.eval(`document.querySelector('td form button').click()`)
+	o.shows("Sent.")
+	if got := answer(); !strings.Contains(got, "being checked") || !strings.Contains(got, "part 3") {
+		t.Errorf("the visitor has read %s", got)
 	}
 }
 
