@@ -415,6 +415,33 @@ func playTrustedTypes(t *testing.T, g *gateway, p *tab) {
 	p.is(`all('.problem').length`, "0")
 }
 
+// A page that takes no untrusted address of a script loads the service that tells people from programs by the policy "parley".
+func playTrustedProof(t *testing.T, p *tab) {
+	l := listen(t, "127.0.0.1:0")
+	from := "http://" + l.Addr().String()
+	shop := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		rw.Header().Set("Content-Security-Policy", "default-src 'none'; script-src "+from+"; connect-src "+from+"; img-src data:; require-trusted-types-for 'script'; trusted-types parley")
+		_, _ = rw.Write([]byte(`<!doctype html><script src="` + from + `/widget.js" data-open></script>`))
+	}))
+	t.Cleanup(shop.Close)
+	g := start(t, newBackend(), l, func(o *web.Options) {
+		o.Origins = []string{shop.URL}
+		o.Verify = web.Verify{SiteKey: "0x4AAA", Secret: "secret", Client: &http.Client{Transport: &verifier{}}}
+	})
+	p.before(`
+		const append = Element.prototype.append;
+		Element.prototype.append = function (...nodes) {
+			const [script] = nodes;
+			if (!script.src?.startsWith('https://challenges.cloudflare.com/turnstile/')) return append.apply(this, nodes);
+			window.turnstile = { render: (place, { callback }) => callback('good') };
+			script.onload();
+		};`)
+	p.open(shop.URL)
+	p.send("hello")
+	g.next(t).finish(completed, "Hi.")
+	p.shows(".answer .text", "Hi.")
+}
+
 // After a failure a visitor leaves a message for a person. A refused one stays in the form.
 func playContact(t *testing.T, p *tab) {
 	left, fails := make(chan web.Contact, 2), atomic.Bool{}

@@ -2,13 +2,28 @@
 
 interface Service { render(place: HTMLElement, options: object): unknown }
 
+const addresses = { hcaptcha: 'https://js.hcaptcha.com/1/api.js?render=explicit', turnstile: 'https://challenges.cloudflare.com/turnstile/v0/api.js?render=explicit' };
+
+type Name = keyof typeof addresses;
+
+interface Policy { createScriptURL(name: string): string }
+
+let policy: Policy | undefined;
+
+// trusted is the policy for pages that require trusted types: it makes the addresses of the services only.
+function trusted(): Policy {
+  const { trustedTypes } = window as { trustedTypes?: { createPolicy(name: string, rules: Policy): Policy } };
+  const rules: Policy = { createScriptURL: (name) => addresses[name as Name] };
+  return policy ??= trustedTypes?.createPolicy('parley', rules) ?? rules;
+}
+
 // prove shows the challenge of a service until it is solved, and returns its proof, which the gateway accepts once.
 export async function prove(key: string): Promise<{ proof: string }> {
   const name = /^[\da-f]{8}-[\da-f]{4}-/i.test(key) ? 'hcaptcha' : 'turnstile'; // as in the gateway
   const service = () => (window as unknown as Record<string, Service | undefined>)[name];
   if (!service()) {
+    const src = trusted().createScriptURL(name);
     await new Promise((resolve, reject) => {
-      const src = name === 'hcaptcha' ? 'https://js.hcaptcha.com/1/api.js?render=explicit' : 'https://challenges.cloudflare.com/turnstile/v0/api.js?render=explicit';
       const script = Object.assign(document.createElement('script'), { src, onload: resolve, onerror: reject });
       document.head.append(script);
     });
