@@ -208,11 +208,16 @@ func (rt *Runtime) StopTurns(ctx context.Context, room chat.RoomID, upTo chat.Re
 	return rt.all.now.Load().inbox.stops.Stop(ctx, room, upTo)
 }
 
-// DecideCall approves a call that waits, once, or denies it, as by would in a chat, or the operator if by is empty: the first decision
-// counts. It returns the reply to by, and fails with the error of the store.
-func (rt *Runtime) DecideCall(ctx context.Context, approval string, approve bool, by chat.EntityID) (string, error) {
+// DecideCall decides a call that waits as by would in a chat, or the operator if by is empty, as consent.Approvals.Decide describes. The first decision
+// counts.
+func (rt *Runtime) DecideCall(ctx context.Context, approval string, to chat.Decision, arguments string, by chat.EntityID) (says string, refused bool, err error) {
 	g := rt.all.now.Load()
-	return g.turns.Preparer.Approvals.Decide(ctx, approval, approve, cmp.Or(by, g.cfg.Access.Operator))
+	return g.turns.Preparer.Approvals.Decide(ctx, approval, to, arguments, cmp.Or(by, g.cfg.Access.Operator))
+}
+
+// EditOf returns the arguments of a call that waits, as consent.Approvals.EditOf describes.
+func (rt *Runtime) EditOf(ctx context.Context, approval string) (*chat.Edit, error) {
+	return rt.all.now.Load().turns.Preparer.Approvals.EditOf(ctx, approval)
 }
 
 // Handovers returns the conversations whose users wait for a person or talk to one. A reload replaces the value.

@@ -162,6 +162,7 @@ func newTurns(b *base, in *inbox) (*turn.Turns, error) {
 		Timeout: b.Approval, Zone: b.Zone, Store: store, Pending: store, Page: b.OperatorsPage, Owners: in.pairing, Runs: b.parkedRuns, Tell: in.pairing.Tell, Log: log, Audit: b.Audit,
 		Said: store, Steers: func(kind chat.RoomKind) bool { return b.Turns.PolicyFor(kind) == schedule.Steer },
 		Amend: in.changes.Amend, Close: in.questions.RetireNotice, Asked: in.questions.OfNotice,
+		Notes: store, Unfit: in.intake.Choices.Unfit,
 	}
 	composer, tools, err := newTools(b, in.handovers)
 	if err != nil {

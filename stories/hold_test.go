@@ -102,6 +102,43 @@ func TestHoldIsEdited(t *testing.T) {
 	})
 }
 
+// An answer can be changed on the operator's page, too, after a crash. It is sent and remembered as it was written there, and the card shows that it is decided.
+func TestHoldIsEditedOnTheOperatorsPage(t *testing.T) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		bob, w := withHeld(c)
+		o := c.logIn(connectortest.Ada)
+		c.askHeld(bob, "How much is tea?", "Tea costs 3 euros.")
+		c.crash()
+		c.start()
+		c.Pass(time.Minute)
+		page := o.get("/requests")
+		if !strings.Contains(page, "Tea costs 3 euros.</textarea>") {
+			t.Fatalf("the page lacks the answer: %s", page)
+		}
+		id := o.id(page)
+		if said := o.post("/requests", "do", "change", "id", id, "text", "  "); !strings.Contains(said, "Write a text first.") {
+			t.Errorf("without a text the operator reads %s", said)
+		}
+		if said := o.post("/requests", "do", "change", "id", id, "text", "Tea costs 5 euros since May."); !strings.Contains(said, "Sent.") {
+			t.Errorf("the operator reads %s", said)
+		}
+		c.waitShown(bob, "Tea costs 5 euros since May.")
+		c.Pass(time.Minute)
+		c.wantNotShown(bob, "3 euros")
+		if got := w.Buttons(c.ada); len(got) > 0 {
+			t.Errorf("the buttons %q are left", got)
+		}
+		if said := o.post("/requests", "do", "change", "id", id, "text", "Tea is free."); !strings.Contains(said, "This request has closed.") {
+			t.Errorf("a second decision: %s", said)
+		}
+		c.askHeld(bob, "And cake?", "Cake costs 4 euros.")
+		if last := c.modelRequest(len(c.model.Requests()) - 1); !strings.Contains(last, "5 euros since May") || strings.Contains(last, "3 euros") {
+			t.Errorf("the model reads %s; want the words of Ada", last)
+		}
+		c.Pass(time.Hour)
+	})
+}
+
 // A discarded answer, and one that no one checks in time, end with one sentence. A second press changes nothing.
 func TestHoldIsNotSent(t *testing.T) {
 	onEachPlatform(t, nil, func(c *chatHarness) {

@@ -124,6 +124,65 @@ func TestChatApprovalOnTheOperatorsPage(t *testing.T) {
 	})
 }
 
+// On the page, too, the arguments of a call can be changed, of a question in the answer as of a card, also after a crash. Arguments that do not fit are
+// refused with the reason, and decide nothing. The call, the model, the audit log and the card have those that were approved; a later press changes nothing.
+func TestChatArgumentsOnTheOperatorsPage(t *testing.T) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		s, w := withShop(c, func(cfg *config.Config) {
+			cfg.People.Allowed = append(cfg.People.Allowed, config.Member(c.Account(connectortest.Bob)))
+		}), c.Platform.(buttonPlatform)
+		o := c.logIn(connectortest.Ada)
+		bob := c.Direct(connectortest.Bob)
+		for _, who := range []struct {
+			user connectortest.User
+			chat connectortest.Room
+			item string
+		}{{connectortest.Ada, c.ada, "tea"}, {connectortest.Bob, bob, "gold"}} {
+			c.queueCall("shop__order", `{"item":"`+who.item+`"}`, "Here is the "+who.item)
+			c.Say(who.user, who.chat, "Order "+who.item)
+			c.waitShown(c.ada, `{"item":"`+who.item+`"}`)
+			c.crash()
+			c.start()
+			c.Pass(time.Minute)
+			page := o.get("/requests")
+			if !strings.Contains(page, "{&#34;item&#34;:&#34;"+who.item+"&#34;}</textarea>") {
+				t.Fatalf("the page lacks the arguments: %s", page)
+			}
+			id := o.id(page)
+			for wrong, why := range map[string]string{`{"item":`: "Write the arguments as JSON", `{"item":7}`: "These arguments don&#39;t fit", "": "Write a text first."} {
+				if said := o.post("/requests", "do", "change", "id", id, "text", wrong); !strings.Contains(said, why) || !strings.Contains(said, "<details open>") {
+					t.Errorf("with %s the operator reads %s; want %q", wrong, said, why)
+				}
+			}
+			c.Pass(time.Minute)
+			if got := w.Buttons(c.ada); len(got) == 0 {
+				t.Error("arguments that do not fit have decided the call")
+			}
+			if said := o.post("/requests", "do", "change", "id", id, "text", `{"item": "silver `+who.item+`"}`); !strings.Contains(said, "Approved.") {
+				t.Errorf("the operator reads %s", said)
+			}
+			c.Pass(time.Minute)
+			c.waitShown(who.chat, "Here is the "+who.item)
+			if got := w.Buttons(c.ada); len(got) > 0 {
+				t.Errorf("the owner has the buttons %q", got)
+			}
+			if last := c.modelRequest(len(c.model.Requests()) - 1); !strings.Contains(last, "A person changed the parameters") {
+				t.Errorf("the model reads %s", last)
+			}
+			if said := o.post("/requests", "do", "change", "id", id, "text", `{"item":"lead"}`); !strings.Contains(said, "This request has closed.") {
+				t.Errorf("a second decision: %s", said)
+			}
+			if log := o.get("/audit"); !strings.Contains(log, "{&#34;item&#34;:&#34;"+who.item+"&#34;} → {&#34;item&#34;: &#34;silver "+who.item+"&#34;}") {
+				t.Errorf("the audit log is %s", log)
+			}
+		}
+		c.wantDone(s, `order {"item":"silver tea"}`, `order {"item":"silver gold"}`)
+		if said := strings.Join(connectortest.BotTexts(c, c.ada), "\n"); !strings.Contains(said, "changed the arguments and approved this:") || !strings.Contains(said, "silver gold") {
+			t.Errorf("the card is %s", said)
+		}
+	})
+}
+
 // A role of the staff on Discord counts in the direct chat and on the operator's page, once its owner has written in the server, and no
 // longer after they have written there without it.
 func TestStaffByRoleOnTheOperatorsPage(t *testing.T) {

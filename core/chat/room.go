@@ -20,6 +20,7 @@ const (
 	TitleNote      NoteKind = "title"      // the title of a conversation; one per room, without a key
 	FeedbackNote   NoteKind = "feedback"   // a rating of an answer; the key is the message and the account, and for a reaction the rating
 	ShareNote      NoteKind = "share"      // a copy of a web conversation that a link shows; the key is random
+	EditNote       NoteKind = "edit"       // the arguments of a call that waits, or words of the operator's page that decided it; see package consent
 	StaffNote      NoteKind = "staff"      // a note for the staff about a conversation that a person took over; the key is random
 	LinkNote       NoteKind = "link"       // an account of the person whose id is the text; the key is the account
 	LinkCodeNote   NoteKind = "link code"  // the hash of a code that links accounts; the key is the account that asked for it

@@ -52,6 +52,12 @@ type Conversation interface {
 	Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error)
 }
 
+// NoteStore stores arguments that can be changed, and words of the operator's page: see [storage.RoomNotes].
+type NoteStore interface {
+	Notes(ctx context.Context, room chat.RoomID, kind chat.NoteKind, limit int) ([]chat.RoomNote, error)
+	SaveNote(ctx context.Context, n chat.RoomNote) error
+}
+
 // Runs continues parked runs: see [schedule.ParkedRuns].
 type Runs interface {
 	// Continue makes a parked run continue. It has no effect on other runs, and fails with the error of the store.
@@ -81,6 +87,9 @@ type Approvals struct {
 	Owners Owners
 	Runs   Runs
 	Said   Conversation
+	Notes  NoteStore
+	// Unfit returns the reason for the user if words change the arguments of a call to some that do not fit; "" otherwise.
+	Unfit func(ctx context.Context, q chat.Question, words string) string
 	// Steers reports whether messages that the asker sends during an answer join it, in rooms of this kind. There, an approval that is older
 	// than such a message does not count, unless the call has begun. nil: nowhere.
 	Steers func(chat.RoomKind) bool
@@ -197,6 +206,9 @@ func (ap *Approvals) Approve(ctx context.Context, c *action.Call, t *action.Tool
 // It fails with [chat.ErrParked], and with the error of the store.
 func (ap *Approvals) ask(ctx context.Context, c *action.Call, t *action.Tool, r chat.Approval, d described) (refused string, err error) {
 	replaces, err := ap.replace(ctx, r)
+	if err == nil {
+		err = keepEdit(ctx, ap, r, d.edit)
+	}
 	if err != nil {
 		return "", err
 	}

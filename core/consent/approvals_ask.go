@@ -243,31 +243,47 @@ func (ap *Approvals) reason(ctx context.Context, c *action.Call, r chat.Approval
 // said returns the option or the words that decided r; "" if the decision was made elsewhere than in a chat. It fails with the error
 // of the store.
 func (ap *Approvals) said(ctx context.Context, c *action.Call, r chat.Approval) (string, error) {
+	if words, err := ap.saidElsewhere(ctx, r); err != nil || words != "" {
+		return words, err
+	}
 	_, q, err := Of(ctx, c, approvalSubject+r.ID)
-	if err == nil && q.By == "" {
-		return ap.saidOnCard(ctx, r)
-	} else if err != nil || q.By != r.By {
+	if err != nil || q.By == "" || q.By != r.By {
 		return "", err
 	}
 	return q.Options[q.Choice], nil
 }
 
-// saidOnCard is said for a decision on one of the cards.
-func (ap *Approvals) saidOnCard(ctx context.Context, r chat.Approval) (string, error) {
+// saidElsewhere is said for a decision on one of the cards, or on the operator's page.
+func (ap *Approvals) saidElsewhere(ctx context.Context, r chat.Approval) (string, error) {
+	if words, err := writtenOnPage(ctx, ap, r); err != nil || words != "" {
+		return words, err
+	}
 	rooms, err := ap.Owners.StaffRooms(ctx)
 	room, ok := rooms[r.By]
 	if err != nil || !ok || ap.Asked == nil {
 		return "", err
 	}
+	words := ""
 	for _, key := range []string{card(r), reminder(r)} {
 		q, err := ap.Asked(ctx, room, key)
 		if err == nil && q.By == r.By && r.By != "" {
-			return q.Options[q.Choice], nil
+			if at, _ := chosenAt(ctx, ap, q); words == "" || at.Equal(r.Decided) { // both can be answered, and the run of one can have expired
+				words = q.Options[q.Choice]
+			}
 		} else if chat.Unless(err, chat.ErrNotFound) != nil {
 			return "", err
 		}
 	}
-	return "", nil
+	return words, nil
+}
+
+// isDecision reports whether q is the choice that decided r, which is repeated after a crash. It fails with the error of the store.
+func (ap *Approvals) isDecision(ctx context.Context, q chat.Question, to chat.Decision, r chat.Approval) (bool, error) {
+	if r.By != q.By || r.Decision != to && (to != chat.Approved && to != chat.Amended || r.Decision != chat.Used && r.Decision != chat.Lapsed) {
+		return false, nil
+	}
+	words, err := ap.saidElsewhere(ctx, r)
+	return words == "" || words == q.Options[q.Choice], err
 }
 
 // isEdit reports whether words approve a call with other arguments.
@@ -328,7 +344,7 @@ func (ap *Approvals) Retired(ctx context.Context, q chat.Question) (string, erro
 	name, changed := text.Label(ap.Owners.Name(ctx, r.By)), ""
 	if r.Tool == heldTool {
 		key = map[bool]string{true: "hold.denied_by", false: "hold.approved_by"}[r.Decision == chat.Denied]
-	} else if said, err := ap.saidOnCard(ctx, r); err != nil {
+	} else if said, err := ap.saidElsewhere(ctx, r); err != nil {
 		return "", err
 	} else if arguments, ok := chat.EditIn(said); ok && r.Decision != chat.Denied {
 		quoted, _ := Quote(string(arguments))
@@ -339,12 +355,6 @@ func (ap *Approvals) Retired(ctx context.Context, q chat.Question) (string, erro
 
 // Name implements [action.ChoiceHandler].
 func (ap *Approvals) Name() string { return Handler }
-
-// Decide approves a call once, or denies it, as by would in a direct chat. It returns what Chosen does.
-func (ap *Approvals) Decide(ctx context.Context, id string, approve bool, by chat.EntityID) (string, error) {
-	option := lang.Say(ctx, map[bool]string{true: once, false: deny}[approve])
-	return ap.Chosen(ctx, chat.Question{Options: []string{option}, By: by, Payload: id})
-}
 
 // Chosen implements [action.ChoiceHandler]: an owner has decided, and the waiting run continues. It returns the reply
 // to the owner. After a crash it can be called again for the same choice, and then returns the same reply.
@@ -361,6 +371,9 @@ func (ap *Approvals) Chosen(ctx context.Context, q chat.Question) (string, error
 		return "", err
 	}
 	at, err := chosenAt(ctx, ap, q)
+	if err == nil && to == chat.Amended && q.Run == "" && asked.Decision == chat.Pending {
+		err = keepWritten(ctx, ap, asked, q, at)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -369,15 +382,17 @@ func (ap *Approvals) Chosen(ctx context.Context, q chat.Question) (string, error
 		return "", err
 	}
 	now, found := ap.Store.Approval(ctx, q.Payload)
+	repeated, failed := ap.isDecision(ctx, q, to, now)
 	switch {
+	case failed != nil:
+		return "", failed
 	case errors.Is(found, chat.ErrNotFound):
 		return lang.Say(ctx, "approval.over"), nil
 	case found != nil:
 		return "", found
 	case err != nil && now.Decision == chat.Replaced:
 		return lang.Say(ctx, "approval.later"), nil
-	// A decision that can't be made any more: it is the same one repeated, or another was faster.
-	case err != nil && (now.By != q.By || now.Decision != to && (to != chat.Approved && to != chat.Amended || now.Decision != chat.Used && now.Decision != chat.Lapsed)):
+	case err != nil && !repeated: // another one was faster
 		decided, err := ap.Retired(ctx, q)
 		if over := lang.Say(ctx, "approval.over"); decided != over {
 			decided = over + "\n" + decided

@@ -15,6 +15,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/consent"
+	"parley/core/storage/storagetest"
 	"parley/internal/require"
 )
 
@@ -88,6 +89,8 @@ type office struct {
 	waits  []action.Wait  // for which runs were parked
 	chosen *chat.Question // in the answer itself
 	staff  map[chat.EntityID]bool
+	schema json.RawMessage
+	made   string // the arguments of the last call
 }
 
 func newApprovals() *office {
@@ -100,6 +103,7 @@ func newApprovals() *office {
 		},
 	}
 	d.Approvals.Owners, d.Approvals.Runs, d.Approvals.Said = d, d, d
+	d.Approvals.Notes = &storagetest.NotePad{}
 	return d
 }
 
@@ -163,7 +167,9 @@ func (d *office) asks(author chat.EntityID, params string, effect action.Effect,
 			return chat.Question{}, false, nil
 		},
 	})
-	return d.Approve(context.Background(), c, &action.Tool{Def: action.Spec{Name: "ORDER", Effect: effect}}, a)
+	asked, refused, err = d.Approve(context.Background(), c, &action.Tool{Def: action.Spec{Name: "ORDER", Effect: effect, Parameters: d.schema}, Check: func(json.RawMessage) error { return nil }}, a)
+	d.made = string(c.Parameters)
+	return asked, refused, err
 }
 
 // presses chooses an option of a question.
@@ -293,7 +299,7 @@ func TestRemind(t *testing.T) {
 			cards, closed := map[string]*chat.Question{}, map[string]bool{}
 			d.Tell = func(_ context.Context, n chat.Notice) error {
 				if decides && len(cards) == 1 { // just before the second card is stored
-					if _, err := d.Decide(context.Background(), cards[d.told[0].Key].Payload, true, "olga"); err != nil {
+					if _, _, err := d.Decide(context.Background(), cards[d.told[0].Key].Payload, chat.Approved, "", "olga"); err != nil {
 						t.Error(err)
 					}
 				}
@@ -356,4 +362,69 @@ func TestAbandonSettlesTheReplacedRequest(t *testing.T) {
 			t.Errorf("later %s: of the earlier request, the run ended: %v; woken are %q", state, ended, d.woken)
 		}
 	}
+}
+
+// On the operator's page, too, a call is approved with other arguments if they fit. Of two decisions at the same time, also of one account, the first one
+// counts with its own arguments.
+func TestArgumentsOnThePage(t *testing.T) {
+	for _, asker := range []chat.EntityID{"olga", "bob"} { // asked in the answer, and with a card
+		d := newApprovals()
+		d.staff = map[chat.EntityID]bool{"ada": true}
+		d.schema = json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`)
+		d.Unfit = func(_ context.Context, q chat.Question, words string) string {
+			if changed, ok := chat.EditIn(words); !ok || !json.Valid(changed) || string(q.Edit.Schema) != string(d.schema) {
+				return "They do not fit."
+			}
+			return ""
+		}
+		d.Asked = func(_ context.Context, _ chat.RoomID, key string) (chat.Question, error) {
+			for _, n := range d.told {
+				if n.Key == key {
+					return *n.Ask, nil
+				}
+			}
+			return chat.Question{}, chat.ErrNotFound
+		}
+		if _, _, err := d.asks(asker, `{"n":1}`, action.Writes, shop); !errors.Is(err, chat.ErrParked) {
+			t.Fatal(err)
+		}
+		id := ""
+		for id = range d.all {
+		}
+		if edit, err := d.EditOf(t.Context(), id); err != nil || edit == nil || string(edit.Arguments) != `{"n":1}` {
+			t.Fatalf("of %s: %+v, %v", asker, edit, err)
+		}
+		decides := func(id, arguments string, by chat.EntityID, wantRefused bool, want string) {
+			t.Helper()
+			if says, refused, err := d.Decide(t.Context(), id, chat.Amended, arguments, by); err != nil || refused != wantRefused || says != want {
+				t.Errorf("of %s, %s by %s: %q, %v, %v; want %q", asker, arguments, by, says, refused, err, want)
+			}
+		}
+		decides("none", `{}`, "olga", true, "This request has closed.")
+		decides(id, `{"n":`, "olga", true, "They do not fit.")
+		decides(id, ``, "olga", true, "They do not fit.")
+		decides(id, `{"n":5}`, "eve", false, "This choice is not yours to make.")
+		if d.all[id].Decision != chat.Pending {
+			t.Fatalf("of %s: %+v", asker, d.all[id])
+		}
+		raced := d.rows
+		d.Store = decideBefore{raced, func() { d.Store = raced; decides(id, `{"n":2}`, "olga", false, "Approved.") }}
+		decides(id, `{"n":3}`, "olga", false, "This request has closed.\n→ olga changed the arguments and approved this:\n```\n{\"n\":2}\n```")
+		decides(id, `{"n":2}`, "olga", false, "Approved.") // a second press
+		decides(id, `{"n":4}`, "ada", false, "This request has closed.\n→ olga changed the arguments and approved this:\n```\n{\"n\":2}\n```")
+		if _, refused, err := d.asks(asker, `{"n":1}`, action.Writes, shop); refused != "" || err != nil || d.made != `{"n":2}` {
+			t.Errorf("of %s, the call is made with %s, %q, %v", asker, d.made, refused, err)
+		}
+	}
+}
+
+// decideBefore calls a function before the first decision.
+type decideBefore struct {
+	rows
+	before func()
+}
+
+func (s decideBefore) DecideApproval(ctx context.Context, id string, from, to chat.Decision, by chat.EntityID, at time.Time) error {
+	s.before()
+	return s.rows.DecideApproval(ctx, id, from, to, by, at)
 }

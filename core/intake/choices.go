@@ -86,7 +86,7 @@ func (cs *Choices) choose(ctx context.Context, c chat.Choice, id chat.MemoryID, 
 		}
 		wrote = ""
 	}
-	if refused := cs.unfit(ctx, q, c.Words); refused != "" {
+	if refused := cs.Unfit(ctx, q, c.Words); refused != "" {
 		return chat.Accepted{Refused: refused}, nil
 	}
 	option, words := c.Option, c.Words
@@ -129,8 +129,8 @@ func (cs *Choices) choose(ctx context.Context, c chat.Choice, id chat.MemoryID, 
 	return acc, nil
 }
 
-// unfit returns the reason for the user if words change the arguments of a call to some that do not fit; "" otherwise.
-func (cs *Choices) unfit(ctx context.Context, q chat.Question, words string) string {
+// Unfit returns the reason for the user if words change the arguments of a call to some that do not fit; "" otherwise.
+func (cs *Choices) Unfit(ctx context.Context, q chat.Question, words string) string {
 	if q.Edit == nil {
 		return ""
 	}

@@ -55,8 +55,11 @@ type Gateway interface {
 	StopTurns(ctx context.Context, room chat.RoomID, upTo chat.ResponseID) error
 	// Approve fails with [chat.ErrNotFound] if no request has this code, or another decision was faster.
 	Approve(ctx context.Context, code string) (chat.Person, error)
-	// DecideCall approves or denies a call, and returns the result for the user. by is empty for a user without an account.
-	DecideCall(ctx context.Context, approval string, approve bool, by chat.EntityID) (string, error)
+	// DecideCall approves or denies a call, or approves it with other arguments, and returns the result for the user, or the reason if it
+	// refused the arguments. by is empty for a user without an account.
+	DecideCall(ctx context.Context, approval string, to chat.Decision, arguments string, by chat.EntityID) (says string, refused bool, err error)
+	// EditOf returns the arguments of a call, or nil if approvers can't change them.
+	EditOf(ctx context.Context, approval string) (*chat.Edit, error)
 	// Handovers returns the conversations whose users wait for a person or talk to one. HandBack gives one back to the agent, and
 	// returns the result. It fails with [chat.ErrNotFound] if the request has ended.
 	Handovers(ctx context.Context) ([]Handover, error)

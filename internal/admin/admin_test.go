@@ -63,9 +63,16 @@ func (g *gateway) Approve(_ context.Context, code string) (chat.Person, error) {
 	return chat.Person{Name: evil}, nil
 }
 
-func (g *gateway) DecideCall(_ context.Context, id string, approve bool, by chat.EntityID) (string, error) {
-	g.tell("decide", id, map[bool]string{true: "yes", false: "no"}[approve], string(by))
-	return "Approved.", nil
+func (g *gateway) DecideCall(_ context.Context, id string, to chat.Decision, arguments string, by chat.EntityID) (string, bool, error) {
+	g.tell("decide", id, string(to), arguments, string(by))
+	return "Approved.", strings.Contains(arguments, "broken"), nil
+}
+
+func (g *gateway) EditOf(_ context.Context, id string) (*chat.Edit, error) {
+	if id == "a2" {
+		return nil, nil
+	}
+	return &chat.Edit{Arguments: json.RawMessage(`{"item":"` + evil + `"}`)}, nil
 }
 
 func (g *gateway) Handovers(context.Context) ([]admin.Handover, error) {
@@ -392,8 +399,10 @@ func TestForms(t *testing.T) {
 	}{
 		{staff, "/admin", []string{"do", "stop", "id", string(p.run)}, 303, "stop fake/r"},
 		{staff, "/admin", []string{"do", "stop", "id", "none"}, 422, ""},
-		{staff, "/admin/requests", []string{"do", "allow", "id", "a1"}, 303, "decide a1 yes fake/sam"},
-		{owner, "/admin/requests", []string{"do", "deny", "id", "a2"}, 303, "decide a2 no fake/olga"},
+		{staff, "/admin/requests", []string{"do", "allow", "id", "a1"}, 303, "decide a1 approved  fake/sam"},
+		{staff, "/admin/requests", []string{"do", "change", "id", "a1", "text", `{"item":"tea"}`}, 303, `decide a1 amended {"item":"tea"} fake/sam`},
+		{staff, "/admin/requests", []string{"do", "change", "id", "a1", "text", `broken`}, 422, "decide a1 amended broken fake/sam"},
+		{owner, "/admin/requests", []string{"do", "deny", "id", "a2"}, 303, "decide a2 denied  fake/olga"},
 		{staff, "/admin/requests", []string{"do", "approve", "id", "fake/bob"}, 303, "approve BOBSCODE"},
 		{staff, "/admin/requests", []string{"do", "something", "id", "fake/bob"}, 422, ""},
 		{staff, "/admin/requests", []string{"do", "reject", "id", "fake/bob"}, 303, ""},
@@ -425,8 +434,11 @@ func TestForms(t *testing.T) {
 	if _, body := p.post(owner, "/admin/config", "do", "save", "id", p.file, "was", "a", "text", "broken"); !strings.Contains(body, "prompt.md:2:1: it is broken") || !strings.Contains(body, "broken</textarea>") {
 		t.Errorf("after a broken edit the page is %s", body)
 	}
+	if _, body := p.post(staff, "/admin/requests", "do", "change", "id", "a1", "text", "broken "+evil); !strings.Contains(body, ">Approved.</p>") || strings.Count(body, `value="change"`) != 1 || !strings.Contains(body, "<details open>") || !strings.Contains(body, "\nbroken &lt;script") {
+		t.Errorf("after arguments that do not fit the page is %s", body)
+	}
 	_, log := p.get(owner, "/admin/audit?format=csv")
-	for _, want := range []string{"fake/sam,192.0.2.7,stop,fake/r#1", "fake/sam,192.0.2.7,block,fake/ada", "fake/sam,192.0.2.7,take over,h2", "take over failed,h1", "fake/olga,192.0.2.7,save," + p.file, "log in"} {
+	for _, want := range []string{"fake/sam,192.0.2.7,stop,fake/r#1", "fake/sam,192.0.2.7,block,fake/ada", "fake/sam,192.0.2.7,take over,h2", "take over failed,h1", "change failed,\"a1: {\"\"item\"\":\"\"<script>", `→ {""item"":""tea""}`, "fake/olga,192.0.2.7,save," + p.file, "log in"} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the audit log lacks %q:\n%s", want, log)
 		}

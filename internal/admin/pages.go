@@ -20,8 +20,9 @@ import (
 const (
 	mostFound    = 100 // rows of a list
 	mostSearched = 1000
-	mostMessages = 50  // of a room
-	maxExcerpt   = 120 // characters of a message in a list
+	mostMessages = 50    // of a room
+	maxExcerpt   = 120   // characters of a message in a list
+	maxChanged   = 48000 // bytes of arguments, or of an answer
 	reviewDays   = 7
 )
 
@@ -36,8 +37,9 @@ func (a *Admin) requests(v *visit) view {
 	calls := table{Title: "Tool calls", Empty: "No tool call waits for an approval.", Columns: []string{"Tool", "Arguments", "Asked by", "Room", "Until"}}
 	for _, p := range check(a.Store.PendingApprovals(v.Context(), mostFound))(v) {
 		if time.Now().Before(p.Expires) {
-			calls.add(fmt.Sprintf("%s (%s)", p.Tool, p.Effect), a.arguments(v, p), account(p.Asker), a.roomName(v, p.Room), a.clock(p.Expires)).
-				link(3, "/run", string(p.Run)).button("Allow once", "allow", p.ID, false).button("Deny", "deny", p.ID, true)
+			shown, change := a.arguments(v, p)
+			calls.add(fmt.Sprintf("%s (%s)", p.Tool, p.Effect), shown, account(p.Asker), a.roomName(v, p.Room), a.clock(p.Expires)).
+				link(3, "/run", string(p.Run)).button("Allow once", "allow", p.ID, false).button("Deny", "deny", p.ID, true).Change = change
 		}
 	}
 	return view{Tables: []table{access, calls, listHandovers(a, v)}}
@@ -58,26 +60,42 @@ func listHandovers(a *Admin, v *visit) table {
 	return t
 }
 
-// arguments returns the arguments of a call that waits, from the live answer, or the draft of a held answer: the record of the approval has only
-// their hash.
-func (a *Admin) arguments(v *visit, p chat.Approval) string {
-	if written, err := a.Gateway.Watch(v.Context(), p.Run); err == nil {
+// arguments returns the arguments of a call that waits, or the draft of a held answer, with a form if they can be changed. The record of the approval
+// has only their hash.
+func (a *Admin) arguments(v *visit, p chat.Approval) (shown string, form *changeForm) {
+	if edit := check(a.Gateway.EditOf(v.Context(), p.ID))(v); edit != nil {
+		shown, form = string(edit.Arguments), &changeForm{Label: "Arguments, as JSON", Button: "Allow with these arguments"}
+	} else if continued := check(a.Store.Continuation(v.Context(), p.Run))(v); turn.HeldText(continued) != "" {
+		shown, form = turn.HeldText(continued), &changeForm{Label: "Answer", Button: "Send this text"}
+	} else if written, err := a.Gateway.Watch(v.Context(), p.Run); err == nil {
 		for _, s := range written.View().Segments {
 			if s.Call == p.Call {
-				return text.Visible(s.Tool.Parameters)
+				shown = s.Tool.Parameters
 			}
 		}
 	}
-	continued, err := a.Store.Continuation(v.Context(), p.Run)
-	check(struct{}{}, chat.Unless(err, chat.ErrNotFound))(v)
-	return text.Visible(turn.HeldText(continued))
+	if shown = text.Visible(shown); form != nil {
+		form.ID, form.Text = p.ID, shown
+		if v.PostForm.Get("do") == "change" && v.PostForm.Get("id") == p.ID {
+			form.Open, form.Text = true, v.PostForm.Get("text")
+		}
+	}
+	return shown, form
 }
 
 // decide approves or rejects a request. The first decision counts, here or in a chat.
 func (a *Admin) decide(v *visit) (string, error) {
 	id, do := v.PostForm.Get("id"), v.PostForm.Get("do")
-	if do == "allow" || do == "deny" {
-		return a.Gateway.DecideCall(v.Context(), id, do == "allow", accountOf(v.session))
+	if to := map[string]chat.Decision{"allow": chat.Approved, "deny": chat.Denied, "change": chat.Amended}[do]; to != "" {
+		words := strings.TrimSpace(v.PostForm.Get("text"))
+		if to == chat.Amended && (words == "" || len(words) > maxChanged) {
+			return "", userError(map[bool]string{true: "Write a text first.", false: "The text is too long."}[words == ""])
+		}
+		says, refused, err := a.Gateway.DecideCall(v.Context(), id, to, words, accountOf(v.session))
+		if err == nil && refused {
+			err = userError(says)
+		}
+		return says, err
 	}
 	if do == "hand back" {
 		return a.Gateway.HandBack(v.Context(), id)

@@ -40,7 +40,8 @@ const (
 	mostCodes   = 20
 	codeLength  = 12 // characters with five bits each
 	mostEntries = 1000
-	maxAbout    = 300        // characters
+	maxWhat     = 300        // characters
+	maxAbout    = 3200       // characters; the arguments of a call before and after a change
 	operator    = "operator" // the user who has the code of the gateway's machine
 )
 
@@ -235,7 +236,7 @@ func (a *Admin) record(r *http.Request, who, what, about string) error {
 // Record adds an entry to the audit log, which keeps the newest. It fails with the error of the store.
 func Record(ctx context.Context, store login.Store, who, from, what, about string) error {
 	err := login.Change(ctx, store, auditName, func(all *[]entry) error {
-		*all = append(*all, entry{time.Now(), who, from, text.OneLine(what, maxAbout), text.OneLine(shortID(about), maxAbout)})
+		*all = append(*all, entry{time.Now(), who, from, text.OneLine(what, maxWhat), text.OneLine(shortID(about), maxAbout)})
 		*all = (*all)[max(0, len(*all)-mostEntries):]
 		return nil
 	})

@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"html/template"
 	"net/http"
 	"net/url"
@@ -14,6 +15,7 @@ import (
 
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/core/text"
 )
 
 // view is the content of a page, below the title.
@@ -37,6 +39,13 @@ type table struct {
 type row struct {
 	Cells   []cell
 	Buttons []button
+	Change  *changeForm // of a call or an answer that waits
+}
+
+// changeForm approves a call with other arguments, or an answer with another text. Open is set if Text was refused.
+type changeForm struct {
+	ID, Label, Text, Button string
+	Open                    bool
 }
 
 // cell is a text, which can lead to another page.
@@ -125,7 +134,13 @@ func (a *Admin) doForm(rw http.ResponseWriter, v *visit) {
 		return
 	}
 	do, problem, said := v.PostForm.Get("do"), userError(""), ""
-	record := func(what string) error { return a.record(v.Request, v.session.Who, what, v.PostForm.Get("id")) }
+	about := v.PostForm.Get("id")
+	if do == "change" {
+		if edit := check(a.Gateway.EditOf(v.Context(), about))(v); edit != nil {
+			about += fmt.Sprintf(": %s → %s", text.Brief(string(edit.Arguments), maxAbout/2), v.PostForm.Get("text"))
+		}
+	}
+	record := func(what string) error { return a.record(v.Request, v.session.Who, what, about) }
 	if slices.Contains([]string{"write", "note", "suggest"}, do) { // the conversation has the result
 		record = func(string) error { return nil }
 	}
