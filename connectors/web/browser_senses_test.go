@@ -97,6 +97,22 @@ func playFocusOrder(t *testing.T, p *tab) {
 	p.is(`getComputedStyle(all('.launcher')[0]).transitionProperty + ',' + getComputedStyle(all('.panel')[0]).animationName + ',' + getComputedStyle(all('.chip, .icon')[0]).transitionProperty`, "none,none,none")
 }
 
+// A chat that opens at load leaves the focus where it is, and so does one that closes, unless it has the focus.
+func playHostFocus(t *testing.T, p *tab) {
+	l := listen(t, "127.0.0.1:0")
+	shop := site(t, l, "data-open")
+	start(t, newBackend(), l, func(o *web.Options) { o.Origins = []string{shop} })
+	p.before(`document.addEventListener('DOMContentLoaded', () => { const field = document.createElement('input'); field.style.visibility = 'visible'; document.body.prepend(field); field.focus(); });`)
+	p.open(shop)
+	p.is(`document.activeElement.localName`, "input")
+	p.eval(`(parley.close(), '')`)
+	p.is(`all('.panel')[0].hidden + document.activeElement.localName`, "trueinput")
+	p.eval(`(parley.open(), '')`)
+	p.is(`document.activeElement.shadowRoot?.activeElement.localName`, "textarea")
+	p.eval(`(parley.close(), '')`)
+	p.is(`document.activeElement.shadowRoot?.activeElement.className`, "launcher")
+}
+
 // On a phone, Enter is a newline, and files can be pictures of the camera. Esc ends an answer.
 func playPhone(t *testing.T, g *gateway, p *tab) {
 	p.before(`const ask = window.matchMedia.bind(window); window.matchMedia = (query) => query.includes('pointer') ? { matches: query.includes('coarse') } : ask(query);`)

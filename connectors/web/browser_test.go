@@ -325,6 +325,7 @@ func TestBrowser(t *testing.T) {
 	t.Run("example in HTML", func(t *testing.T) { playHTMLExample(t, newTab(t, ctx)) })
 	t.Run("example in React", func(t *testing.T) { playReactExample(t, newTab(t, ctx)) })
 	t.Run("example of an element", func(t *testing.T) { playElementExample(t, newTab(t, ctx)) })
+	t.Run("focus of the page", func(t *testing.T) { playHostFocus(t, newTab(t, ctx)) })
 	t.Run("focus order", func(t *testing.T) { playFocusOrder(t, newTab(t, ctx)) })
 	t.Run("closed", func(t *testing.T) { playClosedLabel(t, newTab(t, ctx)) })
 	t.Run("accessible elsewhere", func(t *testing.T) { playAccessibleEmbed(t, newTab(t, ctx)) })

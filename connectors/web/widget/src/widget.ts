@@ -38,6 +38,7 @@ class Chat extends HTMLElement {
   #chat: Promise<Mounted | null> | null = null;
   #mounted: Mounted | null = null;
   #place = '';
+  #focuses = false;
 
   connectedCallback() {
     if (this.#place) return; // it was moved
@@ -59,14 +60,13 @@ class Chat extends HTMLElement {
       this.#panel.role = 'dialog';
       this.#panel.ariaLabel = this.#title;
       this.#panel.addEventListener('keydown', (event) => { if (event.key === 'Escape' && !event.isComposing) this.close(); });
-      this.#launcher.className = 'launcher';
-      this.#launcher.part.add('launcher');
+      this.#launcher.className = this.#launcher.part = 'launcher';
       this.#launcher.addEventListener('click', () => this.toggle());
       frame.append(this.#panel, this.#launcher);
     }
     this.#root.append(frame);
     this.#mark();
-    if (this.#inline || this.hasAttribute('open')) this.open();
+    if (this.#inline || this.hasAttribute('open')) this.open(this.autofocus);
     else if (stored(this.#place)) window.requestIdleCallback?.(() => this.#load()) ?? this.#load(); // for its unread answers; not every browser has idle callbacks
   }
 
@@ -98,27 +98,28 @@ class Chat extends HTMLElement {
     return !this.#panel.hidden;
   }
 
-  open() {
+  // open moves the focus to the chat, except at load.
+  open(focus = true) {
     const before = this.opened;
     this.#panel.hidden = false;
+    this.#focuses = focus;
     this.#load();
-    this.#mounted?.focus();
+    if (focus) this.#mounted?.focus();
     this.#mark();
     if (!before) this.#tell('open');
   }
 
   close() {
     if (this.#inline || !this.opened) return;
+    if (this.#root.activeElement) this.#launcher.focus();
     this.#panel.hidden = true;
     this.#mounted?.close();
     this.#mark();
-    this.#launcher.focus();
     this.#tell('close');
   }
 
   toggle() {
-    if (this.opened) this.close();
-    else this.open();
+    this[this.opened ? 'close' : 'open']();
   }
 
   async send(text: string) {
@@ -166,7 +167,7 @@ class Chat extends HTMLElement {
     return {
       ...given, ...(suggestions && { suggestions: suggestions.split('|') }),
       base: this.base, place: this.#place, page: this.hasAttribute('page') && window.top === window, // never in a frame
-      close: this.#inline ? undefined : () => this.close(), autofocus: !this.#inline ? this.opened : this.hasAttribute('autofocus'), seen: () => this.opened,
+      close: this.#inline ? undefined : () => this.close(), autofocus: this.#focuses, seen: () => this.opened,
       changed: () => this.#mark(), answered: (text) => this.#tell('answer', { text }),
     };
   }
