@@ -50,7 +50,9 @@ func TestDeliveredFileShowsEveryKey(t *testing.T) {
 		data, err := os.ReadFile(file)
 		require.NoError(t, err)
 		root, wrong := readYAML(data)
-		require.NoError(t, wrong)
+		if wrong != nil { // not an error
+			t.Fatal(wrong)
+		}
 		lines = map[string]int{}
 		keys = written(root, "", lines)
 		return string(data), keys, lines

@@ -17,7 +17,6 @@ import (
 	"parley/connectors"
 	"parley/connectors/connectortest"
 	"parley/connectors/example"
-	"parley/internal/require"
 	"parley/internal/sections"
 	"parley/models/modelfake"
 	"parley/sim"
@@ -35,7 +34,9 @@ func load(t *testing.T, yaml string) (config.Config, error) {
 
 func TestSuite(t *testing.T) {
 	cfg, err := load(t, "connectors: {example: {token: "+token+"}}")
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	settings := configtest.Section[example.Config](cfg.Connectors)
 	connectortest.Suite[*fakeServer]{
 		At: address, New: newFakeServer, Budgets: settings.Budgets(),
@@ -48,7 +49,9 @@ func TestSuite(t *testing.T) {
 // What is wrong with the section is reported as it is for any other platform.
 func TestConfig(t *testing.T) {
 	cfg, err := load(t, "people: {owners: ['example:ada']}\naccess: {rooms: ['example:lounge']}")
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if c := configtest.Section[example.Config](cfg.Connectors); c.Edits != time.Second || c.URL != "http://example.test" {
 		t.Errorf("the defaults are %+v", *c)
 	}
@@ -75,7 +78,9 @@ func story(t *testing.T, play func(w *fakeServer, model *modelfake.Server, stop 
 		network := sim.NewNet()
 		listen := func(address string) net.Listener {
 			l, err := network.Listen("tcp", address)
-			require.NoError(t, err)
+			if err != nil {
+				t.Fatal(err)
+			}
 			return l
 		}
 		w, _ := newFakeServer()
@@ -86,15 +91,21 @@ func story(t *testing.T, play func(w *fakeServer, model *modelfake.Server, stop 
 		cfg, err := load(t, "connectors: {example: {token: "+token+"}}\npeople: {owners: ['example:ada']}\n"+
 			"providers: {openai: {base_url: 'http://model.test/v1', api_key: sk-0123456789}}\nmodels: {large: {model: "+modelfake.DefaultModel+"}}\n"+
 			"store: sqlite:"+sqlitetest.Path(t))
-		require.NoError(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		g, err := parley.New(cfg, parley.Env{Listen: network.Listen, Dial: network.Dial})
-		require.NoError(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- g.Run(ctx) }()
 		play(w, model, stop)
 		stop()
-		require.NoError(t, <-ended)
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
 		if bad := w.Refused(); len(bad) > 0 {
 			t.Errorf("the server refused %q; want none", bad)
 		}
@@ -132,11 +143,15 @@ func TestCommands(t *testing.T) {
 	w, _ := newFakeServer()
 	defer w.Close()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	connectortest.Serve(t, l, w.Handler())
 	for given, want := range map[string]string{token: "accepts the token", "another": "check connectors.example.token"} {
 		cfg, err := load(t, "web: {listen: '127.0.0.1:0'}\nconnectors: {example: {token: "+given+", url: 'http://"+l.Addr().String()+"'}}\nstore: sqlite:"+sqlitetest.Path(t))
-		require.NoError(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		found := ""
 		for _, f := range parley.Check(t.Context(), cfg, parley.Env{}) {
 			if f.Part == "connectors.example" {
