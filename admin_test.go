@@ -29,8 +29,7 @@ plugins:
 admin:
   oidc: {issuer: "https://login.example.org", client_id: parley, client_secret: SECRET9aaaaaaaaaaaaa, owners: ops}
 `
-	cfg, err := ParseConfig("config.yaml", []byte(text), t.TempDir(), func(string) (string, bool) { return "", false })
-	require.NoError(t, err)
+	cfg := require.Value(ParseConfig("config.yaml", []byte(text), t.TempDir(), func(string) (string, bool) { return "", false }))(t)
 	shown := fmt.Sprint(cfg.Settings())
 	if strings.Contains(shown, "SECRET") {
 		t.Errorf("the settings have a secret: %s", shown)

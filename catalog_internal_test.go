@@ -29,8 +29,7 @@ func TestStatusIsRemovedAheadOfEdits(t *testing.T) {
 			gate := progressive.NewGate(func(progressive.Scope) progressive.Budget {
 				return progressive.Budget{N: 20, Per: time.Minute, Reserve: 8, Pace: 10 * time.Second}
 			})
-			leave, err := gate.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{"chat"}, Priority: progressive.PriorityStream})
-			require.NoError(t, err)
+			leave := require.Value(gate.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{"chat"}, Priority: progressive.PriorityStream}))(t)
 			leave(nil)
 			f, begun := &signalerFake{}, time.Now()
 			show := signaler(map[string]connectors.Signaler{"telegram": f}, gate)(chat.Signal{To: chat.Address{Connector: "telegram"}, Messages: []chat.MemoryID{"m"}, Is: status})

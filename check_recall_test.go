@@ -25,8 +25,7 @@ func (noEmbedder) Embed(context.Context, []string) ([][]float32, error) {
 // keepClaim stores which model messages are embedded with.
 func keepClaim(t *testing.T, cfg config.Config, value string) {
 	t.Helper()
-	s, err := stores.Open(t.Context(), cfg.Store.Reveal(), stores.Options{})
-	require.NoError(t, err)
+	s := require.Value(stores.Open(t.Context(), cfg.Store.Reveal(), stores.Options{}))(t)
 	require.NoError(t, s.Keep(t.Context(), pluginKey("recall", recall.ClaimKey), value))
 	require.NoError(t, s.Close())
 }
@@ -34,17 +33,11 @@ func keepClaim(t *testing.T, cfg config.Config, value string) {
 // embedAll gives all messages a vector of a model.
 func embedAll(t *testing.T, cfg config.Config, model string) {
 	t.Helper()
-	s, err := stores.Open(t.Context(), cfg.Store.Reveal(), stores.Options{})
-	require.NoError(t, err)
+	s := require.Value(stores.Open(t.Context(), cfg.Store.Reveal(), stores.Options{}))(t)
 	defer s.Close() //nolint:errcheck // everything was written
-	if _, err := s.IndexWords(t.Context(), 10, time.Time{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Backfill(t.Context(), 10); err != nil {
-		t.Fatal(err)
-	}
-	waiting, err := s.Unembedded(t.Context(), model, 10)
-	require.NoError(t, err)
+	require.Value(s.IndexWords(t.Context(), 10, time.Time{}))(t)
+	require.Value(s.Backfill(t.Context(), 10))(t)
+	waiting := require.Value(s.Unembedded(t.Context(), model, 10))(t)
 	for _, u := range waiting {
 		require.NoError(t, s.SaveVectors(t.Context(), model, []chat.Vector{{Ticket: u.Ticket, Vector: []float32{1}}}))
 	}
@@ -60,12 +53,9 @@ func TestCheckRecall(t *testing.T) {
 		}
 	}
 	says("all messages are searched by meaning")
-	s, err := stores.Open(t.Context(), cfg.Store.Reveal(), stores.Options{})
-	require.NoError(t, err)
+	s := require.Value(stores.Open(t.Context(), cfg.Store.Reveal(), stores.Options{}))(t)
 	m := chat.Memory{ID: "m", Room: "room", Author: "ada", Text: strings.Repeat("word ", 80), At: time.Now()}
-	if _, err := s.Accept(t.Context(), chat.Message{Memory: m, Place: chat.Room{ID: "room"}}, chat.JoinRule{}); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(s.Accept(t.Context(), chat.Message{Memory: m, Place: chat.Room{ID: "room"}}, chat.JoinRule{}))(t)
 	says("while the gateway is running")
 	require.NoError(t, s.Close())
 	says("1 earlier messages, about 100 tokens, are searched by words only")

@@ -35,8 +35,7 @@ type checking struct {
 
 func newChecking(t *testing.T, tg *telegramfake.Server, dc *discordfake.Server) *checking {
 	t.Helper()
-	cfg, err := parley.DefaultConfig(func(string) (string, bool) { return "", false })
-	require.NoError(t, err)
+	cfg := require.Value(parley.DefaultConfig(func(string) (string, bool) { return "", false }))(t)
 	cfg.Store, cfg.Web.Listen = config.DSN("sqlite:"+filepath.Join(t.TempDir(), "parley.db")), "127.0.0.1:0"
 	if tg != nil {
 		server := httptest.NewServer(tg)
@@ -152,15 +151,13 @@ func TestCheckListens(t *testing.T) {
 	if f := check.finds("web"); !f.OK || !strings.Contains(f.Text, "127.0.0.1") {
 		t.Errorf("a free port: %+v", f)
 	}
-	other, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	other := require.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	check.cfg.Web.Listen = other.Addr().String()
 	if f := check.finds("web"); f.OK || !strings.Contains(f.Text, "web.listen") {
 		t.Errorf("another program's port: %+v", f)
 	}
 	require.NoError(t, other.Close())
-	g, err := parley.New(check.cfg, parley.Env{})
-	require.NoError(t, err)
+	g := require.Value(parley.New(check.cfg, parley.Env{}))(t)
 	process := gatewaytest.Start(t.Context(), g.Run)
 	check.cfg.Web.Listen = g.Addr().String()
 	if f := check.finds("web"); !f.OK || !strings.Contains(f.Text, "running gateway") {
@@ -185,11 +182,9 @@ func TestCheckCluster(t *testing.T) {
 	if !server.Empty() {
 		t.Error("the check has left keys on the server; want none")
 	}
-	store, err := sqlite.Open(t.Context(), strings.TrimPrefix(check.cfg.Store.Reveal(), "sqlite:"), sqlite.Options{})
-	require.NoError(t, err)
+	store := require.Value(sqlite.Open(t.Context(), strings.TrimPrefix(check.cfg.Store.Reveal(), "sqlite:"), sqlite.Options{}))(t)
 	for name, id := range map[string]string{"shop": store.ID(), "office": "another"} {
-		gateway, err := redis.Open(server.URL(), redis.Options{Name: name, Store: id})
-		require.NoError(t, err)
+		gateway := require.Value(redis.Open(server.URL(), redis.Options{Name: name, Store: id}))(t)
 		defer gateway.Close()
 		require.NoError(t, gateway.Join(t.Context()))
 	}
@@ -207,8 +202,7 @@ func TestCheckModels(t *testing.T) {
 	fake := modelfake.New(modelfake.Options{Key: key, Models: []string{"large", "small", "eyes", "ears", "brush"}})
 	server := httptest.NewServer(http.Handler(fake))
 	defer server.Close()
-	cfg, err := parley.DefaultConfig(func(string) (string, bool) { return "", false })
-	require.NoError(t, err)
+	cfg := require.Value(parley.DefaultConfig(func(string) (string, bool) { return "", false }))(t)
 	cfg.Store = config.DSN("sqlite:" + filepath.Join(t.TempDir(), "parley.db"))
 	cfg.Providers.OpenAI.BaseURL, cfg.Providers.OpenAI.APIKey = server.URL+"/v1", key
 	cfg.Models = config.Models{

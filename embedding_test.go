@@ -24,8 +24,7 @@ import (
 // embedding is the configuration of a gateway that a program embeds.
 func embedding(t *testing.T) config.Config {
 	t.Helper()
-	cfg, err := parley.DefaultConfig(func(string) (string, bool) { return "", false })
-	require.NoError(t, err)
+	cfg := require.Value(parley.DefaultConfig(func(string) (string, bool) { return "", false }))(t)
 	cfg.Store, cfg.Web.Listen = config.DSN("sqlite:"+filepath.Join(t.TempDir(), "parley.db")), "127.0.0.1:0"
 	return cfg
 }
@@ -33,8 +32,7 @@ func embedding(t *testing.T) config.Config {
 // life starts a gateway, does something, and ends it.
 func life(t *testing.T, cfg config.Config, env parley.Env, use func(*parley.Gateway)) {
 	t.Helper()
-	g, err := parley.New(cfg, env)
-	require.NoError(t, err)
+	g := require.Value(parley.New(cfg, env))(t)
 	process := gatewaytest.Start(t.Context(), g.Run)
 	use(g)
 	if err := process.Stop(); err != nil {
@@ -165,8 +163,7 @@ func TestModelsOfTheProgram(t *testing.T) {
 
 // The blocks of the page, one after another, are the examples that are compiled and run here.
 func TestEmbeddingPageShowsTheExamples(t *testing.T) {
-	source, err := os.ReadFile("example_test.go")
-	require.NoError(t, err)
+	source := require.Value(os.ReadFile("example_test.go"))(t)
 	if diff := cmp.Diff(string(source), codeOf(t, "docs/embedding-go.md")); diff != "" {
 		t.Error(diff)
 	}
@@ -174,12 +171,10 @@ func TestEmbeddingPageShowsTheExamples(t *testing.T) {
 
 // A program outside of this module that follows the page compiles.
 func TestEmbeddingPageCompilesElsewhere(t *testing.T) {
-	here, err := os.Getwd()
-	require.NoError(t, err)
+	here := require.Value(os.Getwd())(t)
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "example_test.go"), []byte(codeOf(t, "docs/embedding-go.md")), 0o600))
-	page, err := os.ReadFile("docs/embedding-go.md")
-	require.NoError(t, err)
+	page := require.Value(os.ReadFile("docs/embedding-go.md"))(t)
 	_, commands, _ := strings.Cut(string(page), "\n```sh\n")
 	commands, _, _ = strings.Cut(commands, "go test .\n```")
 	for line := range strings.Lines(strings.ReplaceAll(commands, "../parley", here) + "go vet .\n") {
@@ -195,8 +190,7 @@ func TestEmbeddingPageCompilesElsewhere(t *testing.T) {
 // codeOf returns the Go code of a page: its blocks, one after another.
 func codeOf(t *testing.T, page string) string {
 	t.Helper()
-	text, err := os.ReadFile(page)
-	require.NoError(t, err)
+	text := require.Value(os.ReadFile(page))(t)
 	var code []string
 	for i, block := range strings.Split(string(text), "\n```go\n")[1:] {
 		lines, _, ended := strings.Cut(block, "```\n")

@@ -14,8 +14,7 @@ import (
 
 // The configuration's defaults stay within what the platforms are known to allow (TR-01, DR-02).
 func TestDefaultLimits(t *testing.T) {
-	cfg, err := parley.DefaultConfig(func(string) (string, bool) { return "", false })
-	require.NoError(t, err)
+	cfg := require.Value(parley.DefaultConfig(func(string) (string, bool) { return "", false }))(t)
 	budgets := configtest.Section[telegram.Config](cfg.Connectors).Budgets()
 	for kind, b := range configtest.Section[discord.Config](cfg.Connectors).Budgets() {
 		budgets[kind] = b

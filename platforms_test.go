@@ -15,8 +15,7 @@ import (
 // Each platform of the catalog describes itself completely: it can be turned on, and its examples of ids are valid.
 func TestPlatformsDescribeThemselves(t *testing.T) {
 	unset := func(string) (string, bool) { return "", false }
-	cfg, err := parley.DefaultConfig(unset)
-	require.NoError(t, err)
+	cfg := require.Value(parley.DefaultConfig(unset))(t)
 	off := strings.Join(cfg.Off(), "\n")
 	for _, s := range parley.Platforms() {
 		if _, ok := s.Values.(connectors.Settings); !ok {

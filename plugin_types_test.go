@@ -33,8 +33,7 @@ func TestTemplatesOfAType(t *testing.T) {
 	}
 	for agentType, want := range map[string]string{"": "You help.", "support": "You help customers.", "poet": "You help."} {
 		model, door := keeper{make(chan string, 1)}, newIntercom()
-		cfg, err := parley.DefaultConfig(func(string) (string, bool) { return "", false })
-		require.NoError(t, err)
+		cfg := require.Value(parley.DefaultConfig(func(string) (string, bool) { return "", false }))(t)
 		cfg.Agent.Type, cfg.Store = agentType, config.DSN("sqlite:"+filepath.Join(t.TempDir(), "parley.db"))
 		cfg.Web.Listen, cfg.Access.Direct = "127.0.0.1:0", config.DirectOpen
 		g, err := parley.New(cfg, parley.Env{

@@ -31,8 +31,7 @@ func TestProvidersDescribeThemselves(t *testing.T) {
 		sections.Transcription: reflect.TypeFor[llm.Transcriber](), sections.Painting: reflect.TypeFor[llm.ImageGenerator](),
 		sections.Speech: reflect.TypeFor[llm.Speaker](), sections.Embeddings: reflect.TypeFor[llm.Embedder](),
 	}
-	cfg, err := parley.DefaultConfig(unset)
-	require.NoError(t, err)
+	cfg := require.Value(parley.DefaultConfig(unset))(t)
 	offline := func(context.Context, string, string) (net.Conn, error) { return nil, fmt.Errorf("a request") }
 	for _, s := range cfg.Providers.Others {
 		settings, ok := s.Values.(models.Settings)
@@ -107,8 +106,7 @@ func TestPresets(t *testing.T) {
 				yaml += fmt.Sprintf(", api_key: %q", key)
 			}
 			yaml += fmt.Sprintf("}}\nmodels: {large: {provider: %s, model: %s, max_tokens: 7}}", name, modelfake.DefaultModel)
-			cfg, err := config.Parse("", []byte(yaml), "", unset, append(parley.Platforms(), parley.Providers()...)...)
-			require.NoError(t, err)
+			cfg := require.Value(config.Parse("", []byte(yaml), "", unset, append(parley.Platforms(), parley.Providers()...)...))(t)
 			cfg.Store, cfg.Web.Listen = config.DSN("sqlite:"+t.TempDir()+"/parley.db"), "127.0.0.1:0"
 			for _, f := range parley.Check(t.Context(), cfg, parley.Env{}) {
 				if f.Part == "models.large" && (!f.OK || !strings.Contains(f.Text, "answers at "+server.URL)) {
@@ -137,8 +135,7 @@ func TestCheckOfUnusedProvider(t *testing.T) {
 	defer server.Close()
 	for sent, ok := range map[string]bool{key: true, key + "x": false} {
 		yaml := fmt.Sprintf("providers: {groq: {api_key: %q, base_url: %q}}", sent, server.URL+"/v1")
-		cfg, err := config.Parse("", []byte(yaml), "", unset, append(parley.Platforms(), parley.Providers()...)...)
-		require.NoError(t, err)
+		cfg := require.Value(config.Parse("", []byte(yaml), "", unset, append(parley.Platforms(), parley.Providers()...)...))(t)
 		cfg.Store, cfg.Web.Listen = config.DSN("sqlite:"+t.TempDir()+"/parley.db"), "127.0.0.1:0"
 		found := false
 		for _, f := range parley.Check(t.Context(), cfg, parley.Env{}) {
@@ -177,8 +174,7 @@ models:
   embedding: {provider: gemini, model: model-b}
 `, modeltest.Key, serve(modeltest.Anthropic()), serve(modeltest.Responses()), serve(modeltest.Gemini()),
 		serve(modelfake.New(modelfake.Options{Key: modeltest.Key, Models: []string{"ears"}})))
-	cfg, err := config.Parse("", []byte(yaml), "", unset, append(parley.Platforms(), parley.Providers()...)...)
-	require.NoError(t, err)
+	cfg := require.Value(config.Parse("", []byte(yaml), "", unset, append(parley.Platforms(), parley.Providers()...)...))(t)
 	cfg.Store, cfg.Web.Listen = config.DSN("sqlite:"+t.TempDir()+"/parley.db"), "127.0.0.1:0"
 	tried := 0
 	for _, f := range parley.Check(t.Context(), cfg, parley.Env{}) {

@@ -273,8 +273,7 @@ func TestEveryKeyReloads(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, fmt.Appendf(nil, everything, providers.String(), chat.String()), 0o600))
 	fresh := func() config.Config {
 		t.Helper()
-		cfg, err := LoadConfig(path, func(string) (string, bool) { return "", false })
-		require.NoError(t, err)
+		cfg := require.Value(LoadConfig(path, func(string) (string, bool) { return "", false }))(t)
 		return cfg
 	}
 	next := fresh()
@@ -289,9 +288,7 @@ func TestEveryKeyReloads(t *testing.T) {
 	reload := func(cfg config.Config) string {
 		t.Helper()
 		next = cfg
-		if _, err := g.Reload(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(g.Reload(t.Context()))(t)
 		return g.inUse()
 	}
 	base := g.inUse()
@@ -374,8 +371,7 @@ func difference(a, b string) string {
 // A reload is completed although its caller has left, as the client of a command can.
 func TestReloadWithoutCaller(t *testing.T) {
 	t.Chdir(t.TempDir())
-	cfg, err := DefaultConfig(func(string) (string, bool) { return "", false })
-	require.NoError(t, err)
+	cfg := require.Value(DefaultConfig(func(string) (string, bool) { return "", false }))(t)
 	g, err := New(cfg, Env{
 		Load:   func() (config.Config, error) { return cfg, nil },
 		Listen: func(string, string) (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") },
@@ -387,7 +383,5 @@ func TestReloadWithoutCaller(t *testing.T) {
 	}
 	gone, leave := context.WithCancel(t.Context())
 	leave()
-	if _, err := g.Reload(gone); err != nil {
-		t.Error(err)
-	}
+	require.Value(g.Reload(gone))(t)
 }

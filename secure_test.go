@@ -95,8 +95,7 @@ func listenTwice(t *testing.T) ports {
 	t.Helper()
 	p := ports{}
 	for _, address := range []string{":443", ":80", ":9464"} {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
+		l := require.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 		t.Cleanup(func() { _ = l.Close() })
 		p[address] = l
 	}
@@ -228,8 +227,7 @@ func readMetrics(t *testing.T, client *http.Client) {
 	for given, want := range map[string]int{"": http.StatusUnauthorized, "Bearer 0123456789abcdeg": http.StatusUnauthorized, "Bearer 0123456789abcdef": http.StatusOK} {
 		req, _ := http.NewRequest(http.MethodGet, "https://"+site+":9464/metrics", nil)
 		req.Header.Set("Authorization", given)
-		resp, err := client.Do(req)
-		require.NoError(t, err)
+		resp := require.Value(client.Do(req))(t)
 		resp.Body.Close()
 		if resp.StatusCode != want {
 			t.Errorf("with the authorization %q the metrics are %s", given, resp.Status)

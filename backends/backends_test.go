@@ -25,8 +25,7 @@ func TestCheck(t *testing.T) {
 	}
 	require.NoError(t, Migrate(t.Context(), url))
 	for address, want := range map[string]string{url: "PostgreSQL at 127.0.0.1", file: "in use by a running gateway"} {
-		s, err := Open(t.Context(), address, Options{})
-		require.NoError(t, err)
+		s := require.Value(Open(t.Context(), address, Options{}))(t)
 		wants(address, want)
 		if again, err := Open(t.Context(), address, Options{}); err == nil {
 			t.Errorf("opened twice: %v", again.Close())

@@ -65,8 +65,7 @@ func TestEmbeddingModelsDiffer(t *testing.T) {
 }
 
 func embedsOnce(t *testing.T, address string) {
-	store, err := Open(t.Context(), address, Options{Guest: true})
-	require.NoError(t, err)
+	store := require.Value(Open(t.Context(), address, Options{Guest: true}))(t)
 	defer store.Close()
 	var lines bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&lines, nil)) // one handler, whose lock the gateways share
@@ -125,8 +124,7 @@ func TestVectorLengthsDiffer(t *testing.T) {
 }
 
 func lengthsDiffer(t *testing.T, address string) {
-	store, err := Open(t.Context(), address, Options{Guest: true})
-	require.NoError(t, err)
+	store := require.Value(Open(t.Context(), address, Options{Guest: true}))(t)
 	defer store.Close()
 	var lines bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&lines, nil))
@@ -153,9 +151,7 @@ func lengthsDiffer(t *testing.T, address string) {
 			question := chat.Memory{ID: chat.MemoryID(fmt.Sprint("room/", n)), Room: "room", Author: "ada", Text: fmt.Sprint("question ", n, i)}
 			turn := action.TurnContext{Recent: []chat.Memory{question}, Answered: []chat.MemoryID{question.ID}, Message: question}
 			turn.Room.ID, turn.Room.Kind = "room", chat.Group
-			if _, err := p.Providers[0].Provide(t.Context(), turn); err != nil {
-				t.Fatal(err)
-			}
+			require.Value(p.Providers[0].Provide(t.Context(), turn))(t)
 		}
 	}
 	embedded := 0

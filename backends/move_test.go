@@ -25,8 +25,7 @@ import (
 func filled(t *testing.T) string {
 	t.Helper()
 	address := "sqlite:" + filepath.Join(t.TempDir(), "parley.db")
-	s, err := Open(t.Context(), address, Options{})
-	require.NoError(t, err)
+	s := require.Value(Open(t.Context(), address, Options{}))(t)
 	ctx := t.Context()
 	must := func(_ any, err error) {
 		t.Helper()
@@ -83,8 +82,7 @@ func withNUL(path string) error {
 // what is read of a store.
 func contents(t *testing.T, address string) map[string]any {
 	t.Helper()
-	s, err := Open(t.Context(), address, Options{})
-	require.NoError(t, err)
+	s := require.Value(Open(t.Context(), address, Options{}))(t)
 	defer s.Close()
 	all := map[string]any{}
 	keep := func(name string, v any, err error) {

@@ -11,8 +11,7 @@ import (
 
 // docs/privacy.md says of every column of every table of both stores what a deletion does with it, and names no others.
 func TestPrivacyPageNamesEveryColumn(t *testing.T) {
-	page, err := os.ReadFile("../docs/privacy.md")
-	require.NoError(t, err)
+	page := require.Value(os.ReadFile("../docs/privacy.md"))(t)
 	_, table, _ := strings.Cut(string(page), "## Every column")
 	table, _, _ = strings.Cut(table, "\n## ")
 	named := map[string]bool{}

@@ -56,11 +56,9 @@ func storedColumns(t *testing.T) map[string][]string {
 		"sqlite": {Path(file), `SELECT m.name, p.name FROM sqlite_schema m, pragma_table_info(m.name) p WHERE m.type = 'table' AND m.name NOT LIKE 'memory_words_%' OR m.name = 'memory_words_until'`},
 		"pgx":    {database, `SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema()`},
 	} {
-		db, err := sql.Open(driver, source.address)
-		require.NoError(t, err)
+		db := require.Value(sql.Open(driver, source.address))(t)
 		defer db.Close()
-		rows, err := db.QueryContext(t.Context(), source.query)
-		require.NoError(t, err)
+		rows := require.Value(db.QueryContext(t.Context(), source.query))(t)
 		for rows.Next() {
 			var table, column string
 			require.NoError(t, rows.Scan(&table, &column))

@@ -44,8 +44,7 @@ func TestCharacterFile(t *testing.T) {
 	dir := characterDir(t, map[string]string{
 		"c/eliza.json": elizaOS, "c/hours.txt": "Nine to six.", "c/sub/a.md": "A", "c/sub/b.bin": "\x00\x01", "c/sub/.hidden": "x",
 	})
-	c, err := Parse("config.yaml", []byte("agent:\n  character: c/eliza.json\n  adjectives: [dry]\n"), dir, environment(nil), platforms...)
-	require.NoError(t, err)
+	c := require.Value(Parse("config.yaml", []byte("agent:\n  character: c/eliza.json\n  adjectives: [dry]\n"), dir, environment(nil), platforms...))(t)
 	a := c.Agent
 	got := Agent{Name: a.Name, Username: a.Username, System: a.System, Bio: a.Bio, Topics: a.Topics, Adjectives: a.Adjectives, Style: a.Style,
 		MessageExamples: a.MessageExamples, PostExamples: a.PostExamples, Templates: a.Templates, Documents: a.Documents}
@@ -101,8 +100,7 @@ func TestCharacterErrors(t *testing.T) {
 // A character in YAML has the same keys, and those of the section agent too.
 func TestCharacterYAML(t *testing.T) {
 	dir := characterDir(t, map[string]string{"c.yaml": "name: Polly\nbio: [A parrot.]\npost_examples: [Kraa]\ntemplates: {messageHandler: hi, continue: on}\n"})
-	c, err := Parse("config.yaml", []byte("agent:\n  name: Paula\n  character: ${env:WHO:-c.yaml}\n"), dir, environment(nil), platforms...)
-	require.NoError(t, err)
+	c := require.Value(Parse("config.yaml", []byte("agent:\n  name: Paula\n  character: ${env:WHO:-c.yaml}\n"), dir, environment(nil), platforms...))(t)
 	if c.Agent.Name != "Paula" || c.Agent.PostExamples[0] != "Kraa" || c.Agent.Templates.MessageHandler != "hi" || c.Agent.Templates.Continue != "on" ||
 		!strings.Contains(c.Agent.System, "Stay in character") || len(c.Warnings) > 0 {
 		t.Errorf("it is %+v", c)

@@ -47,8 +47,7 @@ func isSection(v reflect.Value) bool { return Connectors(catalog).formOf(v.Type(
 func TestDeliveredFileShowsEveryKey(t *testing.T) {
 	const file = "../config.yaml"
 	read := func() (text string, keys []string, lines map[string]int) {
-		data, err := os.ReadFile(file)
-		require.NoError(t, err)
+		data := require.Value(os.ReadFile(file))(t)
 		root, wrong := readYAML(data)
 		if wrong != nil { // not an error
 			t.Fatal(wrong)
@@ -115,8 +114,7 @@ func writeKey(t *testing.T, b *strings.Builder, indent, key string, property *js
 		fmt.Fprintf(b, "%s# %s\n", indent, strings.TrimSpace(line))
 	}
 	if property.Properties == nil || property.Properties.Len() == 0 {
-		value, err := yaml.Marshal(property.Default)
-		require.NoError(t, err)
+		value := require.Value(yaml.Marshal(property.Default))(t)
 		fmt.Fprintf(b, "%s%s: %s\n", indent, key, strings.TrimSpace(string(value)))
 		return
 	}
@@ -128,8 +126,7 @@ func writeKey(t *testing.T, b *strings.Builder, indent, key string, property *js
 
 // The settings at the top of config.yaml are a configuration of their own, with the same values as the rest of the file.
 func TestTopOfTheDeliveredFile(t *testing.T) {
-	data, err := os.ReadFile("../config.yaml")
-	require.NoError(t, err)
+	data := require.Value(os.ReadFile("../config.yaml"))(t)
 	top, lines := frontPage(string(data))
 	if lines > 40 {
 		t.Errorf("the top has %d lines, which is more than a screen", lines)
@@ -153,8 +150,7 @@ func TestTopOfTheDeliveredFile(t *testing.T) {
 			t.Errorf("%s: %v in\n%s", name, err, top)
 			continue
 		}
-		long, err := Parse("config.yaml", data, t.TempDir(), environment(variables), catalog...)
-		require.NoError(t, err)
+		long := require.Value(Parse("config.yaml", data, t.TempDir(), environment(variables), catalog...))(t)
 		if !reflect.DeepEqual(short, long) {
 			t.Errorf("%s: the top means %+v, the file %+v", name, short, long)
 		}

@@ -55,8 +55,7 @@ func TestCharacterReadsItsOwnFolderOnly(t *testing.T) {
 			character := `{"name": "Eliza", "knowledge": ["` + entry + `"]}`
 			write(t, dir, "config.yaml", text)
 			write(t, dir, "c/character.json", character)
-			got, err := Load(filepath.Join(dir, "config.yaml"), environment(nil), platforms...)
-			require.NoError(t, err)
+			got := require.Value(Load(filepath.Join(dir, "config.yaml"), environment(nil), platforms...))(t)
 			if texts(got) != c.want {
 				t.Errorf("it reads %q", texts(got))
 			}
@@ -116,8 +115,7 @@ func TestOwnKnowledge(t *testing.T) {
 		"its config": {"agent: {knowledge: [config.yaml, key.txt]}\n", ""},
 	} {
 		write(t, dir, "config.yaml", c.text+key)
-		got, err := Load(filepath.Join(dir, "config.yaml"), environment(nil), platforms...)
-		require.NoError(t, err)
+		got := require.Value(Load(filepath.Join(dir, "config.yaml"), environment(nil), platforms...))(t)
 		said := texts(got)
 		if c.want == "{ a faq faq {" { // the character is no configuration where it is not used
 			said = strings.ReplaceAll(said, `{"name": "Eliza", "knowledge": ["."], "settings": {"secrets": {"KEY": "sk-secret"}}}`, "{")
@@ -194,8 +192,7 @@ func TestSitemapsAreConfigured(t *testing.T) {
 	} {
 		path := filepath.Join(dir, "config.yaml")
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-		c, err := Load(path, environment(nil), platforms...)
-		require.NoError(t, err)
+		c := require.Value(Load(path, environment(nil), platforms...))(t)
 		if got := strings.Join(c.Agent.Sources.Sitemaps(), " "); got != want || len(c.Warnings) != 1 {
 			t.Errorf("%s: the sitemaps are %q, the warnings %q", text, got, c.Warnings)
 		}

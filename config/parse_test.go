@@ -66,8 +66,7 @@ func TestDeliveredFileEqualsDefault(t *testing.T) {
 }
 
 func TestDefaults(t *testing.T) {
-	c, err := Default(environment(nil), platforms...)
-	require.NoError(t, err)
+	c := require.Value(Default(environment(nil), platforms...))(t)
 	if c.Agent.Name != "Parley" || c.Web.Listen != "127.0.0.1:8080" || c.Turns.Timeout != 15*time.Minute ||
 		c.Shared != "inmem:" || c.Store != "sqlite:parley.db" || c.Providers.OpenAI.BaseURL != "" {
 		t.Errorf("unexpected defaults: %+v", c)
@@ -182,11 +181,9 @@ func TestProblemsCanBeTakenApart(t *testing.T) {
 // FuzzParse: no input panics, every error is Problems, and what the environment
 // holds never occurs in an error (SE-02, SE-14).
 func FuzzParse(f *testing.F) {
-	files, err := filepath.Glob("testdata/*.yaml")
-	require.NoError(f, err)
+	files := require.Value(filepath.Glob("testdata/*.yaml"))(f)
 	for _, file := range append(files, "../config.yaml") {
-		data, err := os.ReadFile(file)
-		require.NoError(f, err)
+		data := require.Value(os.ReadFile(file))(f)
 		f.Add(data)
 	}
 	const secret = "Zq7-secret-of-the-environment"
@@ -241,8 +238,7 @@ func TestWithDotEnv(t *testing.T) {
 	}
 	text := "\ufeff# secrets\r\n\nA=1=2\nexport B = \"two words\" \nC='# no comment'\nD=\nSET=file\n"
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-	get, err := WithDotEnv(path, environment)
-	require.NoError(t, err)
+	get := require.Value(WithDotEnv(path, environment))(t)
 	for name, want := range map[string]string{"A": "1=2", "B": "two words", "C": "# no comment", "D": "", "SET": "set"} {
 		if got, ok := get(name); !ok || got != want {
 			t.Errorf("%s is %q, %v", name, got, ok)

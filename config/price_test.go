@@ -64,8 +64,7 @@ func TestProvidersAtHome(t *testing.T) {
 		"{openai: {api_key: sk}, anthropic: {api_key: sk}}":                                                    {ProviderOpenAI, "anthropic"},
 		"{openai: {base_url: 'http://127.0.0.1:1/v1'}, anthropic: {api_key: k, base_url: 'http://a.example'}}": nil,
 	} {
-		c, err := Parse("", []byte("providers: "+document), "", environment(nil), platforms...)
-		require.NoError(t, err)
+		c := require.Value(Parse("", []byte("providers: "+document), "", environment(nil), platforms...))(t)
 		for _, p := range []Provider{ProviderOpenAI, "anthropic", "ollama", "azure", ProviderDemo} {
 			if got := c.AtHome(p); got != slices.Contains(want, p) {
 				t.Errorf("%s: %s is at home: %v", document, p, got)

@@ -12,8 +12,7 @@ import (
 func TestAfter(t *testing.T) {
 	parse := func(text string) Config {
 		t.Helper()
-		c, err := Parse("config.yaml", []byte(text), ".", func(string) (string, bool) { return "", false }, catalog...)
-		require.NoError(t, err)
+		c := require.Value(Parse("config.yaml", []byte(text), ".", func(string) (string, bool) { return "", false }, catalog...))(t)
 		return c
 	}
 	running := parse("web: {listen: '127.0.0.1:1'}\nlog: {level: debug}")

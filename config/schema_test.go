@@ -171,8 +171,7 @@ func defaultOf(e entry, form form) any {
 }
 
 func TestSchemaIsCurrent(t *testing.T) {
-	got, err := json.MarshalIndent(generate(t), "", "  ")
-	require.NoError(t, err)
+	got := require.Value(json.MarshalIndent(generate(t), "", "  "))(t)
 	if strings.Count(string(got), `"description"`) < 20 {
 		t.Errorf("the comments of the structs are missing:\n%s", got)
 	}
@@ -181,8 +180,7 @@ func TestSchemaIsCurrent(t *testing.T) {
 
 func readSchema(t *testing.T) *shape {
 	t.Helper()
-	data, err := os.ReadFile("schema.json")
-	require.NoError(t, err)
+	data := require.Value(os.ReadFile("schema.json"))(t)
 	s := &shape{}
 	if err := s.UnmarshalJSON(data); err != nil {
 		t.Fatalf("the schema uses a keyword that the test does not check: %v", err)
@@ -201,8 +199,7 @@ func violations(t *testing.T, s *shape, document string) []string {
 }
 
 func TestSchemaAcceptsTheDeliveredFile(t *testing.T) {
-	data, err := os.ReadFile("../config.yaml")
-	require.NoError(t, err)
+	data := require.Value(os.ReadFile("../config.yaml"))(t)
 	if wrong := violations(t, readSchema(t), string(data)); len(wrong) > 0 {
 		t.Errorf("config.yaml against schema.json:\n%s", strings.Join(wrong, "\n"))
 	}

@@ -29,10 +29,8 @@ func printings(t *testing.T, value any) map[string]string {
 	slog.New(slog.NewTextHandler(&lines, nil)).Info("m", "value", value)
 	slog.New(slog.NewJSONHandler(&lines, nil)).Info("m", "value", value, slog.Group("g", "value", value))
 	out["slog"] = lines.String()
-	asJSON, err := json.Marshal(map[string]any{"value": value})
-	require.NoError(t, err)
-	asYAML, err := yaml.Marshal(map[string]any{"value": value})
-	require.NoError(t, err)
+	asJSON := require.Value(json.Marshal(map[string]any{"value": value}))(t)
+	asYAML := require.Value(yaml.Marshal(map[string]any{"value": value}))(t)
 	out["JSON"], out["YAML"] = string(asJSON), string(asYAML)
 	return out
 }

@@ -11,6 +11,7 @@ import (
 	"parley/core/chat"
 	"parley/core/intake"
 	"parley/gatewaytest"
+	"parley/internal/require"
 )
 
 // withAccessRequest runs a test in which the owner was asked whether to let Eve in.
@@ -184,9 +185,7 @@ func TestClaimedOwnerIsAsked(t *testing.T) {
 			w.Errorf("the owner reads %q", w.chat.visible())
 		}
 		w.waitAnswer(n.deliver(chat.Choice(pressed(q, 0).by("olga"))))
-		if _, err := w.Store.Person(w.Context(), "eve"); err != nil {
-			w.Error(err)
-		}
+		require.Value(w.Store.Person(w.Context(), "eve"))(w)
 		w.accepted = nil // some of it was forgotten
 		w.chat.forgetSeen()
 	})

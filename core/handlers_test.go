@@ -395,9 +395,7 @@ func TestClearedEntirely(t *testing.T) {
 			cleared chat.Cleared
 			left    int
 		}{{chat.Cleared{Room: room}, 1}, {chat.Cleared{Room: room, Entirely: true, Person: fred}, 0}} {
-			if _, err := w.Store.SaveEntity(ctx, chat.Entity{ID: fred, Details: map[string]string{"language": "French"}}); err != nil {
-				t.Fatal(err)
-			}
+			require.Value(w.Store.SaveEntity(ctx, chat.Entity{ID: fred, Details: map[string]string{"language": "French"}}))(t)
 			require.NoError(t, w.Store.SaveNote(ctx, chat.RoomNote{Room: room, Kind: chat.SettingNote, Key: "tone", Text: "dry", At: time.Now()}))
 			n.deliver(c.cleared)
 			settings, err := w.Store.Notes(ctx, room, chat.SettingNote, 5)

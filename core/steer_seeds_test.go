@@ -223,13 +223,11 @@ func playSteered(t *testing.T, seed uint64) {
 func TestSteeredSeeds(t *testing.T) {
 	first, most := uint64(1), uint64(steeredSeeds)
 	if s := os.Getenv("PARLEY_SEEDS"); s != "" {
-		n, err := strconv.ParseUint(s, 10, 64)
-		require.NoError(t, err)
+		n := require.Value(strconv.ParseUint(s, 10, 64))(t)
 		most = n
 	}
 	if s := os.Getenv("PARLEY_SEED"); s != "" {
-		n, err := strconv.ParseUint(s, 10, 64)
-		require.NoError(t, err)
+		n := require.Value(strconv.ParseUint(s, 10, 64))(t)
 		first, most = n, 1
 	}
 	for seed := first; seed < first+most; seed++ {

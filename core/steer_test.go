@@ -253,8 +253,7 @@ func TestSteerIsCharged(t *testing.T) {
 // The table of docs/chatting.md: twenty dialogs in which one or two messages follow a question, one to 46 seconds after it. The model
 // makes one call of twenty seconds for each message, and then answers.
 func TestPoliciesCompared(t *testing.T) {
-	page, err := os.ReadFile("../docs/chatting.md")
-	require.NoError(t, err)
+	page := require.Value(os.ReadFile("../docs/chatting.md"))(t)
 	for _, policy := range []schedule.Policy{schedule.Supersede, schedule.Queue, schedule.Steer} {
 		calls, lost, answers := 0, 0, 0
 		var took time.Duration

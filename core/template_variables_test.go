@@ -27,8 +27,7 @@ var (
 // documentedVariables reads the table of docs/character.md: the fields of the items of each variable, none if it is a text.
 func documentedVariables(t *testing.T) map[string][]string {
 	t.Helper()
-	data, err := os.ReadFile("../docs/character.md")
-	require.NoError(t, err)
+	data := require.Value(os.ReadFile("../docs/character.md"))(t)
 	_, table, ok := strings.Cut(string(data), "| variable | content |\n")
 	if !ok {
 		t.Fatal("the docs have no table of variables")

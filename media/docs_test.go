@@ -10,8 +10,7 @@ import (
 
 // The table of formats in the docs has every format that this package knows by its name, in the row of its kind, and its limits.
 func TestFormatsAreDocumented(t *testing.T) {
-	page, err := os.ReadFile("../docs/chatting.md")
-	require.NoError(t, err)
+	page := require.Value(os.ReadFile("../docs/chatting.md"))(t)
 	rows := map[string]string{}
 	for line := range strings.Lines(string(page)) {
 		if name, _, ok := strings.Cut(strings.TrimPrefix(line, "| "), " |"); ok && strings.HasPrefix(line, "| ") {

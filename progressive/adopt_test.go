@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/core/chat"
+	"parley/internal/require"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
 )
@@ -49,9 +50,7 @@ func TestBeginningIsAdopted(t *testing.T) {
 			withDelivery(t, resending, func(s *delivery) {
 				full := progressivetest.Full{Editing: progressivetest.Editing{PostOnly: progressivetest.PostOnly{Chat: s.chat}}}
 				for _, text := range []string{begun, other} {
-					if _, err := full.Post(s.Context(), progressive.Part{Text: text, Plain: text}, text); err != nil {
-						t.Fatal(err)
-					}
+					require.Value(full.Post(s.Context(), progressive.Part{Text: text, Plain: text}, text))(t)
 				}
 				time.Sleep(10 * time.Second)
 				s.run.ID, s.run.Inputs = "run", []chat.MemoryID{"question"}

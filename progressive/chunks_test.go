@@ -26,8 +26,7 @@ func excerpts(t *testing.T, r *rand.Rand, n int) (all []string) {
 	t.Helper()
 	var texts []string
 	for _, name := range []string{"markdown/testdata/answer.md", "../README.md", "../docs/web-api.md"} {
-		text, err := os.ReadFile(name)
-		require.NoError(t, err)
+		text := require.Value(os.ReadFile(name))(t)
 		texts = append(texts, string(text))
 	}
 	for i := range n {

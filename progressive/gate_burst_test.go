@@ -30,8 +30,7 @@ func burst(t *testing.T, g progressive.Gate, n int, said func(i int) error) (aga
 	again = &sync.WaitGroup{}
 	for i := range n {
 		scopes := []progressive.Scope{progressive.Scope(fmt.Sprint("private/", i)), "bot"}
-		leave, err := g.Enter(t.Context(), progressive.Ticket{Scopes: scopes, Priority: progressive.PriorityFinal})
-		require.NoError(t, err)
+		leave := require.Value(g.Enter(t.Context(), progressive.Ticket{Scopes: scopes, Priority: progressive.PriorityFinal}))(t)
 		again.Go(func() {
 			time.Sleep(time.Duration(i+1) * 5 * time.Millisecond) // after all are in flight
 			leave(said(i))
@@ -173,8 +172,7 @@ func TestRestartAfterABurst(t *testing.T) {
 			const wait = 5 * time.Second
 			w := &windows{}
 			gate := func() *progressive.MemoryGate {
-				o, err := progressive.WithWindows(t.Context(), w, false, slog.New(slog.DiscardHandler))
-				require.NoError(t, err)
+				o := require.Value(progressive.WithWindows(t.Context(), w, false, slog.New(slog.DiscardHandler)))(t)
 				return progressive.NewGate(crowded, o)
 			}
 			g := gate()

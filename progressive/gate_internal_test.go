@@ -22,8 +22,7 @@ func TestGateForgetsIdleScopes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(func(Scope) Budget { return Budget{N: 2, Per: time.Second} })
 		for i := range 1000 {
-			leave, err := g.Enter(t.Context(), Ticket{Scopes: []Scope{Scope(fmt.Sprint("chat/", i))}, Priority: PriorityFinal})
-			require.NoError(t, err)
+			leave := require.Value(g.Enter(t.Context(), Ticket{Scopes: []Scope{Scope(fmt.Sprint("chat/", i))}, Priority: PriorityFinal}))(t)
 			var slow error
 			if i == 0 {
 				slow = RetryAfter{Scope: "chat/0", After: time.Hour}
@@ -49,8 +48,7 @@ func TestGateForgetsScopesOfReplies(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			g := NewGate(func(Scope) Budget { return Budget{N: 2, Per: time.Second} })
-			leave, err := g.Enter(t.Context(), Ticket{Scopes: []Scope{"chat"}, Priority: PriorityFinal})
-			require.NoError(t, err)
+			leave := require.Value(g.Enter(t.Context(), Ticket{Scopes: []Scope{"chat"}, Priority: PriorityFinal}))(t)
 			leave(said)
 			if n, _ := remembered(g); n != 2 {
 				t.Errorf("%s: %d scopes are remembered, want the chat and the route", name, n)
@@ -69,8 +67,7 @@ func TestGateForgetsLessons(t *testing.T) {
 		g := NewGate(func(Scope) Budget { return Budget{N: 2, Per: time.Second} })
 		for i := range 5 {
 			for _, said := range []error{nil, RetryAfter{After: time.Second}} {
-				leave, err := g.Enter(t.Context(), Ticket{Scopes: []Scope{Scope(fmt.Sprint("chat/", i)), "bot"}, Priority: PriorityFinal})
-				require.NoError(t, err)
+				leave := require.Value(g.Enter(t.Context(), Ticket{Scopes: []Scope{Scope(fmt.Sprint("chat/", i)), "bot"}, Priority: PriorityFinal}))(t)
 				leave(said)
 			}
 			time.Sleep(5 * time.Second)
@@ -94,8 +91,7 @@ func TestGateGivingUp(t *testing.T) {
 			}
 			return Budget{}
 		})
-		leave, err := g.Enter(t.Context(), Ticket{Scopes: []Scope{"bot"}, Priority: PriorityFinal})
-		require.NoError(t, err)
+		leave := require.Value(g.Enter(t.Context(), Ticket{Scopes: []Scope{"bot"}, Priority: PriorityFinal}))(t)
 		leave(nil)
 		gone := errors.New("gone")
 		ctx, cancel := context.WithCancelCause(t.Context())

@@ -315,8 +315,7 @@ func TestLessonsOutliveTheProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &windows{}
 		gate := func() *progressive.MemoryGate {
-			o, err := progressive.WithWindows(t.Context(), w, false, slog.New(slog.DiscardHandler))
-			require.NoError(t, err)
+			o := require.Value(progressive.WithWindows(t.Context(), w, false, slog.New(slog.DiscardHandler)))(t)
 			return progressive.NewGate(many, o)
 		}
 		g := gate()

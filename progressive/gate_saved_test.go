@@ -91,8 +91,7 @@ func (w *windows) left(scope progressive.Scope) []time.Time {
 
 func (w *windows) gate(t *testing.T, open bool) *progressive.MemoryGate {
 	t.Helper()
-	o, err := progressive.WithWindows(t.Context(), w, open, slog.New(slog.DiscardHandler))
-	require.NoError(t, err)
+	o := require.Value(progressive.WithWindows(t.Context(), w, open, slog.New(slog.DiscardHandler)))(t)
 	return progressive.NewGate(budgets(map[progressive.Scope]progressive.Budget{
 		"chat": {N: 3, Per: 6 * time.Second}, "slow": {N: 1, Per: time.Minute}, "unlimited": {},
 	}), o)
@@ -102,8 +101,7 @@ func (w *windows) gate(t *testing.T, open bool) *progressive.MemoryGate {
 func waited(t *testing.T, g *progressive.MemoryGate, scope progressive.Scope) time.Duration {
 	t.Helper()
 	begun := time.Now()
-	leave, err := g.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{scope}, Priority: progressive.PriorityFinal})
-	require.NoError(t, err)
+	leave := require.Value(g.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{scope}, Priority: progressive.PriorityFinal}))(t)
 	leave(nil)
 	return time.Since(begun)
 }
@@ -148,8 +146,7 @@ func TestGateSavesOnceASecond(t *testing.T) {
 		g := w.gate(t, false)
 		begun := time.Now()
 		for range 10 {
-			leave, err := g.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{"free"}, Priority: progressive.PriorityFinal})
-			require.NoError(t, err)
+			leave := require.Value(g.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{"free"}, Priority: progressive.PriorityFinal}))(t)
 			leave(nil)
 			time.Sleep(300 * time.Millisecond)
 		}
@@ -233,8 +230,7 @@ func TestGateContinuesWhatItLearned(t *testing.T) {
 			"chat": progressive.RetryAfter{After: 20 * time.Second}, "free": progressive.BudgetHint{Left: 0, After: 10 * time.Second},
 		} {
 			for _, said := range []error{nil, said} {
-				leave, err := g.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{scope}, Priority: progressive.PriorityFinal})
-				require.NoError(t, err)
+				leave := require.Value(g.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{scope}, Priority: progressive.PriorityFinal}))(t)
 				leave(said)
 			}
 		}

@@ -145,8 +145,7 @@ func TestSharedGateTellsHolds(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			l := &ledger{n: 2, lost: c.lost}
-			remembering, err := progressive.WithHoldStore(t.Context(), holds{"old": time.Now().Add(long)}, slog.New(slog.DiscardHandler))
-			require.NoError(t, err)
+			remembering := require.Value(progressive.WithHoldStore(t.Context(), holds{"old": time.Now().Add(long)}, slog.New(slog.DiscardHandler)))(t)
 			g := progressive.NewSharedGate(l, budgets(nil), remembering)
 			if until := l.held["old"]; time.Until(until) != long {
 				t.Errorf("%s: at the start the ledger is told %v", name, l.held)

@@ -30,8 +30,7 @@ func budgets(table map[progressive.Scope]progressive.Budget) func(progressive.Sc
 func enter(t *testing.T, g progressive.Gate, p progressive.Priority, err error, scopes ...progressive.Scope) time.Duration {
 	t.Helper()
 	begun := time.Now()
-	leave, failed := g.Enter(t.Context(), progressive.Ticket{Scopes: scopes, Priority: p})
-	require.NoError(t, failed)
+	leave := require.Value(g.Enter(t.Context(), progressive.Ticket{Scopes: scopes, Priority: p}))(t)
 	leave(err)
 	return time.Since(begun)
 }
@@ -55,8 +54,7 @@ func TestGateKeepsTheLastPermitForFinals(t *testing.T) {
 func TestGateCountsFromLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := progressive.NewGate(budgets(map[progressive.Scope]progressive.Budget{"chat": {N: 1, Per: time.Second}}))
-		leave, err := g.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{"chat"}})
-		require.NoError(t, err)
+		leave := require.Value(g.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{"chat"}}))(t)
 		begun := time.Now()
 		time.AfterFunc(5*time.Second, func() { leave(errors.New("failures count too")) })
 		enter(t, g, progressive.PriorityFinal, progressive.ErrUnused, "chat")
@@ -210,8 +208,7 @@ func TestGateFinalIsNotOvertakenInItsChat(t *testing.T) {
 // Where a version without saved budgets left something open, every window is taken for full.
 func TestGateBeginsSpent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		began, err := progressive.WithWindows(t.Context(), &windows{}, true, slog.New(slog.DiscardHandler))
-		require.NoError(t, err)
+		began := require.Value(progressive.WithWindows(t.Context(), &windows{}, true, slog.New(slog.DiscardHandler)))(t)
 		g := progressive.NewGate(budgets(map[progressive.Scope]progressive.Budget{"chat": {N: 3, Per: 3 * time.Second}}), began)
 		time.Sleep(time.Second)
 		if w := enter(t, g, progressive.PriorityFinal, nil, "a"); w != 2*time.Second {

@@ -33,8 +33,7 @@ func connected(t *testing.T) (n *Net, near, far net.Conn) {
 		}
 		accepted <- c
 	}()
-	near, err := n.Dial(t.Context(), "tcp", "chat.test:443")
-	require.NoError(t, err)
+	near = require.Value(n.Dial(t.Context(), "tcp", "chat.test:443"))(t)
 	far = <-accepted
 	t.Cleanup(func() { near.Close(); far.Close() })
 	return n, near, far
@@ -42,8 +41,7 @@ func connected(t *testing.T) (n *Net, near, far net.Conn) {
 
 func listen(t *testing.T, n *Net, address string) net.Listener {
 	t.Helper()
-	l, err := n.Listen("tcp", address)
-	require.NoError(t, err)
+	l := require.Value(n.Listen("tcp", address))(t)
 	t.Cleanup(func() { l.Close() })
 	return l
 }
@@ -112,9 +110,7 @@ func TestConnection(t *testing.T) {
 		if near.LocalAddr().String() != far.RemoteAddr().String() || near.RemoteAddr().String() != "10.0.0.1:443" {
 			t.Errorf("near %v-%v, far %v-%v", near.LocalAddr(), near.RemoteAddr(), far.LocalAddr(), far.RemoteAddr())
 		}
-		if _, err := near.Write([]byte("no reader is needed")); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(near.Write([]byte("no reader is needed")))(t)
 		near.Close()
 		got, err := io.ReadAll(far)
 		if string(got) != "no reader is needed" || err != nil {
@@ -251,8 +247,7 @@ func serve(t *testing.T, h http.HandlerFunc) (*Net, *http.Client) {
 
 func get(t *testing.T, client *http.Client) *http.Response {
 	t.Helper()
-	resp, err := client.Get("http://web.test/")
-	require.NoError(t, err)
+	resp := require.Value(client.Get("http://web.test/"))(t)
 	t.Cleanup(func() { resp.Body.Close() })
 	return resp
 }
@@ -262,8 +257,7 @@ func TestHTTPKeepsAlive(t *testing.T) {
 		_, client := serve(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.RemoteAddr) })
 		var seen []string
 		for range 3 {
-			body, err := io.ReadAll(get(t, client).Body)
-			require.NoError(t, err)
+			body := require.Value(io.ReadAll(get(t, client).Body))(t)
 			seen = append(seen, string(body))
 			time.Sleep(time.Second)
 		}

@@ -34,8 +34,7 @@ func ownAgents(t *testing.T) map[string][]string {
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Fatalf("%v: run tools/install.sh", err)
 	}
-	python, err := filepath.Abs(filepath.Join("..", "examples", "agent-python", "agent.py"))
-	require.NoError(t, err)
+	python := require.Value(filepath.Abs(filepath.Join("..", "examples", "agent-python", "agent.py")))(t)
 	return map[string][]string{"python": {"python3", python}, "typescript": {"node", filepath.Join(builtExample(t, "agent-typescript", "agent.ts"), "dist", "agent.js")}}
 }
 
@@ -239,12 +238,9 @@ func (s *sockets) ownConfig(yaml string) config.Config {
 func toolsOnTheWeb(t *testing.T, base string) {
 	t.Helper()
 	b := &sim.Browser{HTTP: http.DefaultClient, Base: base}
-	conversation, err := b.Open(t.Context())
-	require.NoError(t, err)
-	s, err := b.Send(t.Context(), conversation, "a", "Please roll")
-	require.NoError(t, err)
-	all, err := s.All()
-	require.NoError(t, err)
+	conversation := require.Value(b.Open(t.Context()))(t)
+	s := require.Value(b.Send(t.Context(), conversation, "a", "Please roll"))(t)
+	all := require.Value(s.All())(t)
 	if s.Text() != "Let me roll.\n\nThe dice have fallen." {
 		t.Errorf(`the page shows %q; want "Let me roll.\n\nThe dice have fallen."`, s.Text())
 	}

@@ -14,8 +14,7 @@ import (
 func cable(ctx context.Context, t *testing.T, to string) string {
 	t.Helper()
 	ctx, cut := context.WithCancel(ctx)
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	l := require.Value(new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0"))(t)
 	context.AfterFunc(ctx, func() { _ = l.Close() })
 	var running sync.WaitGroup
 	running.Go(func() {

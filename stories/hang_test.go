@@ -30,8 +30,7 @@ func TestServersHang(t *testing.T) {
 	defer end()
 	base := "http://" + g.Addr().String()
 	b := &sim.Browser{HTTP: http.DefaultClient, Base: base}
-	conversation, err := b.Open(t.Context())
-	require.NoError(t, err)
+	conversation := require.Value(b.Open(t.Context()))(t)
 	answered := func(text string) {
 		t.Helper()
 		s, err := b.Send(t.Context(), conversation, text, text)

@@ -30,8 +30,7 @@ func TestKnowledgeOfAPage(t *testing.T) {
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
-	loaded, err := parley.LoadConfig(filepath.Join(dir, "config.yaml"), func(string) (string, bool) { return "", false })
-	require.NoError(t, err)
+	loaded := require.Value(parley.LoadConfig(filepath.Join(dir, "config.yaml"), func(string) (string, bool) { return "", false }))(t)
 	model := modelfake.New(modelfake.Options{Choose: func(r modelfake.Request) modelfake.Script {
 		if bytes.Contains(r.Raw, []byte(want)) {
 			return modelfake.Script{modelfake.Text("Only guide dogs (faq.html).")}
@@ -47,15 +46,11 @@ func TestKnowledgeOfAPage(t *testing.T) {
 	})
 	defer end()
 	b := &sim.Browser{HTTP: http.DefaultClient, Base: "http://" + g.Addr().String()}
-	id, err := b.Open(t.Context())
-	require.NoError(t, err)
+	id := require.Value(b.Open(t.Context()))(t)
 	got := ""
 	for n, begun := 0, time.Now(); time.Since(begun) < time.Minute; n++ { // it is read in the background
-		st, err := b.Send(t.Context(), id, fmt.Sprint("m", n), question)
-		require.NoError(t, err)
-		if _, err := st.All(); err != nil {
-			t.Fatal(err)
-		}
+		st := require.Value(b.Send(t.Context(), id, fmt.Sprint("m", n), question))(t)
+		require.Value(st.All())(t)
 		if got = st.Text(); got != "I don't know." {
 			break
 		}

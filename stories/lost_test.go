@@ -189,8 +189,7 @@ func (r *replicas) count(since []int, text string) (n int) {
 // Each side reads every line once, in order.
 func TestTalkOutlivesRedis(t *testing.T) {
 	telegram := platforms()[0]
-	world, err := telegram.newServer()
-	require.NoError(t, err)
+	world := require.Value(telegram.newServer())(t)
 	api := httptest.NewServer(world.Handler())
 	t.Cleanup(func() { api.CloseClientConnections(); api.Close(); world.Close() })
 	r := startReplicas(t, 2, "queue", modelfake.New(modelfake.Options{Choose: modelfake.Echo}), func(cfg *config.Config) {

@@ -149,10 +149,8 @@ func TestAlerts(t *testing.T) {
 			t.Errorf("promtool %q: %v\n%s", args, err, out)
 		}
 	}
-	rules, err := os.ReadFile("../deploy/prometheus/alerts.yaml")
-	require.NoError(t, err)
-	tests, err := os.ReadFile("../deploy/prometheus/alerts.test.yaml")
-	require.NoError(t, err)
+	rules := require.Value(os.ReadFile("../deploy/prometheus/alerts.yaml"))(t)
+	tests := require.Value(os.ReadFile("../deploy/prometheus/alerts.test.yaml"))(t)
 	for _, m := range regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(string(rules), -1) {
 		if n := strings.Count(string(tests), "alertname: "+m[1]); n < 2 {
 			t.Errorf("%s has %d tests; want one that fires and one that doesn't", m[1], n)

@@ -46,8 +46,7 @@ func poison(t *testing.T) string {
 	}
 	names := []string{"context", "providers"}
 	for _, path := range files {
-		text, err := os.ReadFile(path)
-		require.NoError(t, err)
+		text := require.Value(os.ReadFile(path))(t)
 		for _, tag := range tagOf.FindAllStringSubmatch(string(text), -1) {
 			if !slices.Contains(names, tag[1]) {
 				names = append(names, tag[1])

@@ -29,8 +29,7 @@ func postgresConfig(t *testing.T, url string, model http.Handler) config.Config 
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	provider := httptest.NewServer(model)
 	t.Cleanup(provider.Close)
-	cfg, err := parley.DefaultConfig(func(string) (string, bool) { return "", false })
-	require.NoError(t, err)
+	cfg := require.Value(parley.DefaultConfig(func(string) (string, bool) { return "", false }))(t)
 	cfg.Web.Listen, cfg.Store, cfg.Shutdown = "127.0.0.1:0", config.DSN(url), 0
 	cfg.Providers.OpenAI.BaseURL, cfg.Models.Large.Model = provider.URL+"/v1", modelfake.DefaultModel
 	return cfg
@@ -42,8 +41,7 @@ func startGateway(t *testing.T, cfg config.Config, env parley.Env) (*parley.Gate
 	if env.Log == nil {
 		env.Log = gatewaytest.New(t).Logger(slog.LevelInfo)
 	}
-	g, err := parley.Start(t.Context(), cfg, env)
-	require.NoError(t, err)
+	g := require.Value(parley.Start(t.Context(), cfg, env))(t)
 	p := gatewaytest.Start(context.Background(), g.Run)
 	return g, func() { _ = p.Stop() }
 }
@@ -76,8 +74,7 @@ func TestAnsweredOnceOnPostgres(t *testing.T) {
 		t.Errorf("a second gateway with a memory of its own: %v", err)
 	}
 	b := &sim.Browser{HTTP: http.DefaultClient, Base: "http://" + g.Addr().String()}
-	conversation, err := b.Open(t.Context())
-	require.NoError(t, err)
+	conversation := require.Value(b.Open(t.Context()))(t)
 	go func() { _, _ = b.Send(t.Context(), conversation, "key", "hello") }()
 	<-asked
 	first.Kill()
@@ -93,8 +90,7 @@ func TestAnsweredOnceOnPostgres(t *testing.T) {
 	if _, err := s.All(); err != nil || s.Text() != "You said: hello" {
 		t.Errorf(`answered with %q, %v; want "You said: hello"`, s.Text(), err)
 	}
-	store, err := backends.Open(t.Context(), cfg.Store.Reveal(), backends.Options{Guest: true})
-	require.NoError(t, err)
+	store := require.Value(backends.Open(t.Context(), cfg.Store.Reveal(), backends.Options{Guest: true}))(t)
 	defer store.Close()
 	rooms, err := store.OpenRooms(t.Context())
 	if err != nil || len(rooms) != 0 {
@@ -105,11 +101,9 @@ func TestAnsweredOnceOnPostgres(t *testing.T) {
 // probe reads /readyz.
 func probe(t *testing.T, base string) (code int, text string) {
 	t.Helper()
-	resp, err := http.Get(base + "/readyz")
-	require.NoError(t, err)
+	resp := require.Value(http.Get(base + "/readyz"))(t)
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
+	body := require.Value(io.ReadAll(resp.Body))(t)
 	return resp.StatusCode, string(body)
 }
 
@@ -138,10 +132,8 @@ func TestPostgresAway(t *testing.T) {
 	server.Restart(t)
 	wantsProbe(t, base, http.StatusOK, "")
 	b := &sim.Browser{HTTP: http.DefaultClient, Base: base}
-	conversation, err := b.Open(t.Context())
-	require.NoError(t, err)
-	s, err := b.Send(t.Context(), conversation, "key", "hello")
-	require.NoError(t, err)
+	conversation := require.Value(b.Open(t.Context()))(t)
+	s := require.Value(b.Send(t.Context(), conversation, "key", "hello"))(t)
 	if _, err := s.All(); err != nil || s.Text() != "You said: hello" {
 		t.Errorf(`answered with %q, %v; want "You said: hello"`, s.Text(), err)
 	}
@@ -160,8 +152,7 @@ func TestPostgresAway(t *testing.T) {
 func TestUnsafePostgresIsLogged(t *testing.T) {
 	cfg := postgresConfig(t, postgrestest.Shared(t).Create(t, ""), http.NotFoundHandler())
 	log := &sim.Log{}
-	g, err := parley.Start(t.Context(), cfg, parley.Env{Log: slog.New(slog.NewTextHandler(log, nil))})
-	require.NoError(t, err)
+	g := require.Value(parley.Start(t.Context(), cfg, parley.Env{Log: slog.New(slog.NewTextHandler(log, nil))}))(t)
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	_ = g.Run(ctx)

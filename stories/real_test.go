@@ -26,14 +26,12 @@ import (
 // startOnSockets runs a gateway on real sockets and a real clock, and returns its address.
 func startOnSockets(t *testing.T, edit func(*config.Config)) string {
 	t.Helper()
-	cfg, err := parley.DefaultConfig(func(string) (string, bool) { return "", false })
-	require.NoError(t, err)
+	cfg := require.Value(parley.DefaultConfig(func(string) (string, bool) { return "", false }))(t)
 	cfg.Web.Listen = "127.0.0.1:0"
 	cfg.Store = config.DSN("sqlite:" + filepath.Join(t.TempDir(), "parley.db"))
 	cfg.Shutdown = 0
 	edit(&cfg)
-	g, err := parley.New(cfg, parley.Env{Log: slog.New(slog.DiscardHandler)})
-	require.NoError(t, err)
+	g := require.Value(parley.New(cfg, parley.Env{Log: slog.New(slog.DiscardHandler)}))(t)
 	p := gatewaytest.Start(context.Background(), g.Run)
 	t.Cleanup(func() {
 		if err := p.Stop(); err != nil {
@@ -66,8 +64,7 @@ func TestSecondMessageThroughRedis(t *testing.T) {
 		c.Providers.OpenAI.BaseURL, c.Models.Large.Model = provider.URL+"/v1", modelfake.DefaultModel
 	})
 	b := &sim.Browser{HTTP: http.DefaultClient, Base: base}
-	conversation, err := b.Open(t.Context())
-	require.NoError(t, err)
+	conversation := require.Value(b.Open(t.Context()))(t)
 	send := func(key, text string) *sim.Stream {
 		s, err := b.Send(t.Context(), conversation, key, text)
 		if err != nil || s.Status != http.StatusOK {

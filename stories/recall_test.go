@@ -57,18 +57,14 @@ func longConversation(t *testing.T, address string, recall config.Recall, fact s
 	defer func() { end() }()
 	b := &sim.Browser{HTTP: http.DefaultClient, Base: "http://" + g.Addr().String()}
 	open := func() string {
-		id, err := b.Open(t.Context())
-		require.NoError(t, err)
+		id := require.Value(b.Open(t.Context()))(t)
 		return id
 	}
 	n := 0
 	ask := func(id, text string) string {
 		n++
-		st, err := b.Send(t.Context(), id, fmt.Sprint("m", n), text)
-		require.NoError(t, err)
-		if _, err := st.All(); err != nil {
-			t.Fatal(err)
-		}
+		st := require.Value(b.Send(t.Context(), id, fmt.Sprint("m", n), text))(t)
+		require.Value(st.All())(t)
 		return st.Text()
 	}
 	id, other := open(), open()
@@ -88,8 +84,7 @@ func longConversation(t *testing.T, address string, recall config.Recall, fact s
 		t.Errorf("/why doesn't show the recalled message: %q", why)
 	}
 	receipt := func() string {
-		r, err := turn.ReceiptOf(t.Context(), kept, chat.RunID("web/"+id+"#61"))
-		require.NoError(t, err)
+		r := require.Value(turn.ReceiptOf(t.Context(), kept, chat.RunID("web/"+id+"#61")))(t)
 		return r.Whole()
 	}
 	if got := receipt(); !strings.Contains(got, "Recalled, ") || !strings.Contains(got, fact) || !strings.Contains(got, "This is line 60 of many.") || !strings.Contains(got, question) {
@@ -98,8 +93,7 @@ func longConversation(t *testing.T, address string, recall config.Recall, fact s
 	if got := ask(other, question); got != "I see." {
 		t.Errorf(`in another conversation the answer is %q; want "I see."`, got)
 	}
-	run, err := kept.Run(t.Context(), chat.RunID("web/"+id+"#61"))
-	require.NoError(t, err)
+	run := require.Value(kept.Run(t.Context(), chat.RunID("web/"+id+"#61")))(t)
 	for _, id := range run.Outcome.Prompt.Recalled {
 		require.NoError(t, kept.Forget(t.Context(), chat.MemoryID(id)))
 	}

@@ -55,8 +55,7 @@ type sockets struct {
 // onSockets starts the platform and the model.
 func onSockets(t *testing.T, p platform) *sockets {
 	t.Helper()
-	w, err := p.newServer()
-	require.NoError(t, err)
+	w := require.Value(p.newServer())(t)
 	s := &sockets{Harness: gatewaytest.New(t), Platform: w, site: p, place: w.Direct(connectortest.Ada), model: modelfake.New(modelfake.Options{Key: secretKey}), changed: make(signal, 1)}
 	t.Cleanup(w.Close)
 	server := httptest.NewServer(s.changed.after(w.Handler()))

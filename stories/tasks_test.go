@@ -194,7 +194,6 @@ func (c *chatHarness) stopUntil(at string) {
 // timeTo returns how long it is to a time.
 func timeTo(t *testing.T, at string) time.Duration {
 	t.Helper()
-	when, err := time.Parse(time.RFC3339, at)
-	require.NoError(t, err)
+	when := require.Value(time.Parse(time.RFC3339, at))(t)
 	return time.Until(when)
 }

@@ -29,8 +29,7 @@ func TestTranscriptsOfClients(t *testing.T) {
 	for _, client := range []string{"openwebui", "librechat"} {
 		t.Run(client, func(t *testing.T) {
 			path := "testdata/transcripts/" + client
-			data, err := os.ReadFile(path + ".json")
-			require.NoError(t, err)
+			data := require.Value(os.ReadFile(path + ".json"))(t)
 			var session []recordedRequest
 			require.NoError(t, json.Unmarshal(data, &session))
 			withGateway(t, nil, func(s *harness) {

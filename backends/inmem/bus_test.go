@@ -13,8 +13,7 @@ import (
 // A slow reader keeps the newest: so it sees that something is missing.
 func TestSlowReaderHearsTheNewest(t *testing.T) {
 	b := NewBus()
-	ch, err := b.Subscribe(t.Context(), "room")
-	require.NoError(t, err)
+	ch := require.Value(b.Subscribe(t.Context(), "room"))(t)
 	for i := range 3 * backlog {
 		require.NoError(t, b.Publish(t.Context(), "room", relay.Frame{From: answer.Cursor(i)}))
 	}
@@ -30,9 +29,7 @@ func TestBusForgetsReaders(t *testing.T) {
 		b := NewBus()
 		ctx, cancel := context.WithCancel(t.Context())
 		for range 10 {
-			if _, err := b.Subscribe(ctx, "room"); err != nil {
-				t.Fatal(err)
-			}
+			require.Value(b.Subscribe(ctx, "room"))(t)
 		}
 		cancel()
 		synctest.Wait()

@@ -90,8 +90,7 @@ func TestHeldRoomIsNotForgotten(t *testing.T) {
 
 func mustClaim(t *testing.T, tr *Tracker, ctx context.Context, in chat.RoomID, id chat.ResponseID) context.Context {
 	t.Helper()
-	claimed, err := tr.Claim(ctx, "a", in, id)
-	require.NoError(t, err)
+	claimed := require.Value(tr.Claim(ctx, "a", in, id))(t)
 	return claimed
 }
 

@@ -20,8 +20,7 @@ func window(scope progressive.Scope, until time.Time, allowed int) progressive.C
 
 func (s *Store) begun(t *testing.T) progressive.SavedWindows {
 	t.Helper()
-	saved, err := s.BeginWindows(t.Context())
-	require.NoError(t, err)
+	saved := require.Value(s.BeginWindows(t.Context()))(t)
 	return saved
 }
 

@@ -54,8 +54,7 @@ func TestClaimLost(t *testing.T) {
 	s := open(t, url, Options{})
 	beat := func() error { return s.RenewLease(t.Context(), "owner", time.Now().Add(time.Minute)) }
 	cut := func() {
-		_, err := s.pool.Exec(t.Context(), `SELECT pg_terminate_backend($1, 5000)`, s.claim.conn.PgConn().PID())
-		require.NoError(t, err)
+		require.Value(s.pool.Exec(t.Context(), `SELECT pg_terminate_backend($1, 5000)`, s.claim.conn.PgConn().PID()))(t)
 	}
 	cut()
 	if err := beat(); err != nil {

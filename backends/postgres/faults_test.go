@@ -41,8 +41,7 @@ type cutter struct {
 }
 
 func (c *cutter) listen(t *testing.T, to string) (addr string) {
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	l := require.Value(new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { _ = l.Close() })
 	go func() {
 		for {
@@ -103,8 +102,7 @@ func TestConnectionCut(t *testing.T) {
 	direct := fresh(t)
 	for _, before := range []bool{false, true} {
 		for _, word := range []string{"begin", "commit\x00"} {
-			u, err := url.Parse(direct)
-			require.NoError(t, err)
+			u := require.Value(url.Parse(direct))(t)
 			c := &cutter{before: before}
 			u.Host = c.listen(t, u.Host)
 			s := open(t, u.String(), Options{Several: true})

@@ -20,8 +20,7 @@ func TestLeases(t *testing.T) {
 	lease := func(s *Store, owner string, ttl time.Duration) (int64, error) {
 		return s.Lease(t.Context(), "telegram", owner, ttl)
 	}
-	first, err := lease(a, "a", ttl)
-	require.NoError(t, err)
+	first := require.Value(lease(a, "a", ttl))(t)
 	if _, err := lease(b, "b", ttl); !errors.Is(err, chat.ErrBusy) {
 		t.Errorf("a second holder: %v", err)
 	}
@@ -55,14 +54,10 @@ func TestHoldersOfShardsAreListed(t *testing.T) {
 	url := fresh(t)
 	a, b := open(t, url, Options{Several: true}), open(t, url, Options{Several: true})
 	for name, owner := range map[string]string{"discord": "a", "discord/1": "b", "discord/2": "a", "discord%": "a", "discordant": "a", "telegram": "b"} {
-		if _, err := a.Lease(t.Context(), name, owner, time.Minute); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(a.Lease(t.Context(), name, owner, time.Minute))(t)
 	}
 	require.NoError(t, b.EndLease(t.Context(), "discord/2", "a"))
-	if _, err := b.Lease(t.Context(), "discord/3", "b", 0); err != nil {
-		t.Error(err)
-	}
+	require.Value(b.Lease(t.Context(), "discord/3", "b", 0))(t)
 	held, err := b.Held(t.Context(), "discord")
 	if want := map[string]string{"discord": "a", "discord/1": "b"}; err != nil || !maps.Equal(held, want) {
 		t.Errorf("held: %v, %v, want %v", held, err, want)
@@ -107,13 +102,11 @@ func TestKeepUnder(t *testing.T) {
 	if err := s.KeepUnder(ctx, "telegram", 1, "telegram/offset", "1"); !errors.Is(err, chat.ErrBusy) {
 		t.Errorf("without a lease: %v", err)
 	}
-	old, err := s.Lease(ctx, "telegram", "a", 0)
-	require.NoError(t, err)
+	old := require.Value(s.Lease(ctx, "telegram", "a", 0))(t)
 	if err := s.KeepUnder(ctx, "telegram", old, "telegram/offset", "1"); err != nil {
 		t.Errorf("the lease has expired, but no other owner took it: %v", err)
 	}
-	token, err := s.Lease(ctx, "telegram", "b", time.Minute)
-	require.NoError(t, err)
+	token := require.Value(s.Lease(ctx, "telegram", "b", time.Minute))(t)
 	require.NoError(t, s.KeepUnder(ctx, "telegram", token, "telegram/offset", "2"))
 	if err := s.KeepUnder(ctx, "telegram", old, "telegram/offset", "1"); !errors.Is(err, chat.ErrBusy) {
 		t.Errorf("under the former lease: %v", err)

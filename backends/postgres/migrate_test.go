@@ -68,11 +68,9 @@ func TestLaterTables(t *testing.T) {
 // A migration that earlier programs can't use records the first release that can.
 func TestMigrationsRecordTheirRelease(t *testing.T) {
 	t.Parallel()
-	all, err := fs.Glob(migrations, "migrations/*.sql")
-	require.NoError(t, err)
+	all := require.Value(fs.Glob(migrations, "migrations/*.sql"))(t)
 	for _, name := range all {
-		text, err := fs.ReadFile(migrations, name)
-		require.NoError(t, err)
+		text := require.Value(fs.ReadFile(migrations, name))(t)
 		if raises := regexp.MustCompile(`SET[^;]*\boldest =`).Match(text); raises && !regexp.MustCompile(`SET[^;]*\brelease = '`).Match(text) {
 			t.Errorf("%s raises identity.oldest without a release: add release = '%s'", name, version.Release)
 		}

@@ -181,9 +181,7 @@ func TestClocksApart(t *testing.T) {
 			t.Errorf("the other waits for %v, %v; want about an hour", wait, err)
 		}
 		require.NoError(t, a.RenewLease(t.Context(), "owner of a", a.clock.now().Add(time.Minute)))
-		if _, err := a.Start(t.Context(), acc.Run, "owner of a"); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(a.Start(t.Context(), acc.Run, "owner of a"))(t)
 		if _, err := b.Start(t.Context(), acc.Run, "owner of b"); !errors.Is(err, chat.ErrBusy) {
 			t.Errorf("a lease of a minute has ended for the other: %v", err)
 		}

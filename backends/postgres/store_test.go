@@ -19,8 +19,7 @@ func template(t testing.TB) string {
 	server := postgrestest.Shared(t)
 	migrated.Do(func() {
 		migratedAt = server.Create(forever{t}, "")
-		s, err := Open(t.Context(), migratedAt, Options{})
-		require.NoError(t, err)
+		s := require.Value(Open(t.Context(), migratedAt, Options{}))(t)
 		require.NoError(t, s.Close())
 	})
 	return migratedAt
@@ -81,8 +80,7 @@ func empty(ctx context.Context, url string) error {
 
 func open(t testing.TB, url string, o Options) *Store {
 	t.Helper()
-	s, err := Open(t.Context(), url, o)
-	require.NoError(t, err)
+	s := require.Value(Open(t.Context(), url, o))(t)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -139,8 +137,6 @@ func TestDamagedVectors(t *testing.T) {
 	t.Parallel()
 	s := open(t, fresh(t), Options{Guest: true})
 	storagetest.DamagedVectors(t, s, func(vector []byte) {
-		if _, err := s.pool.Exec(t.Context(), `UPDATE memory_vectors SET vector = $1 WHERE length(vector) > 0`, vector); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(s.pool.Exec(t.Context(), `UPDATE memory_vectors SET vector = $1 WHERE length(vector) > 0`, vector))(t)
 	})
 }

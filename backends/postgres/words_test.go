@@ -16,8 +16,7 @@ func TestSearchReadsItsRooms(t *testing.T) {
 	const rooms, each, searches = 400, 50, 10
 	s := open(t, fresh(t), Options{})
 	ctx := t.Context()
-	tx, err := s.pool.Begin(ctx)
-	require.NoError(t, err)
+	tx := require.Value(s.pool.Begin(ctx))(t)
 	defer tx.Rollback(ctx) //nolint:errcheck // the next test must not find these rows
 	for _, statement := range []string{
 		`SET LOCAL session_replication_role = replica`, // the messages themselves are not needed
@@ -26,9 +25,7 @@ func TestSearchReadsItsRooms(t *testing.T) {
 		`SELECT gin_clean_pending_list('memory_words_found')`,
 		`ANALYZE memory_words`,
 	} {
-		if _, err := tx.Exec(ctx, statement); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(tx.Exec(ctx, statement))(t)
 	}
 	read := func() (n int) {
 		t.Helper()
@@ -60,9 +57,7 @@ func TestWordsOfOlderVersionsAreMadeAgain(t *testing.T) {
 			Memory: chat.Memory{ID: chat.MemoryID(fmt.Sprint("older ", n)), Room: "older", Author: "ada", Text: text, At: time.Now()},
 			Place:  chat.Room{ID: "older"},
 		}
-		if _, err := s.Accept(ctx, in, chat.JoinRule{Kind: chat.RunReply}); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(s.Accept(ctx, in, chat.JoinRule{Kind: chat.RunReply}))(t)
 	}
 	index := func(limit int) {
 		t.Helper()

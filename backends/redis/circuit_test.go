@@ -32,8 +32,7 @@ type pretended struct {
 func pretend(t *testing.T) (*pretended, *Backend) {
 	t.Helper()
 	p := &pretended{T: t, heard: make(chan struct{})}
-	b, err := Open("redis://redis.test:6379", Options{Dial: p.dial})
-	require.NoError(t, err)
+	b := require.Value(Open("redis://redis.test:6379", Options{Dial: p.dial}))(t)
 	t.Cleanup(func() {
 		p.become("refusing") // ends the server's side
 		if err := b.Close(); err != nil {

@@ -49,8 +49,7 @@ func TestHalfOpen(t *testing.T) {
 		defer mu.Unlock()
 		return &deafConn{Conn: conn, cut: line, closed: make(chan struct{})}, nil
 	}})
-	frames, err := b.Bus().Subscribe(t.Context(), "room")
-	require.NoError(t, err)
+	frames := require.Value(b.Bus().Subscribe(t.Context(), "room"))(t)
 	mu.Lock()
 	line = make(chan struct{}) // what is dialled from now on works
 	mu.Unlock()

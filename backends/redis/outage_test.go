@@ -44,8 +44,7 @@ func cancelled(t *testing.T, ctx context.Context, want error) {
 
 func claim(t *testing.T, b *Backend, room chat.RoomID, id chat.ResponseID) context.Context {
 	t.Helper()
-	ctx, err := b.Tracker().Claim(t.Context(), "ada", room, id)
-	require.NoError(t, err)
+	ctx := require.Value(b.Tracker().Claim(t.Context(), "ada", room, id))(t)
 	return ctx
 }
 
@@ -95,8 +94,7 @@ func TestReplicasAreAloneWithoutRedis(t *testing.T) {
 			a, b := open(t, s.URL(), Options{}), open(t, s.URL(), Options{})
 			before := claim(t, a, "room", 1)
 			old := claim(t, a, "other", 4)
-			frames, err := b.Bus().Subscribe(t.Context(), "room")
-			require.NoError(t, err)
+			frames := require.Value(b.Bus().Subscribe(t.Context(), "room"))(t)
 
 			o.begin(s)
 			heldA := degraded(t, a, "room", 2)
@@ -209,8 +207,7 @@ func TestListenersKilled(t *testing.T) {
 	s := redistest.Start(t)
 	a, b := open(t, s.URL(), Options{}), open(t, s.URL(), Options{})
 	c := rawClient(t, s)
-	frames, err := b.Bus().Subscribe(t.Context(), "room")
-	require.NoError(t, err)
+	frames := require.Value(b.Bus().Subscribe(t.Context(), "room"))(t)
 	before := claim(t, b, "room", 1)
 	for id := chat.ResponseID(2); id < 12; id++ {
 		require.NoError(t, c.ClientKillByFilter(t.Context(), "TYPE", "pubsub").Err())

@@ -107,8 +107,7 @@ func TestNothingIsLeft(t *testing.T) {
 	b := open(t, s.URL(), Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	for range 3 {
-		ch, err := b.Bus().Subscribe(ctx, "room")
-		require.NoError(t, err)
+		ch := require.Value(b.Bus().Subscribe(ctx, "room"))(t)
 		defer func() {
 			for range ch { // closed, soon
 			}
@@ -135,8 +134,7 @@ func TestNothingIsLeft(t *testing.T) {
 
 func TestClosed(t *testing.T) {
 	s := redistest.Start(t)
-	b, err := Open(s.URL(), Options{})
-	require.NoError(t, err)
+	b := require.Value(Open(s.URL(), Options{}))(t)
 	require.NoError(t, b.Close())
 	if err := within(t, "ping", func() error { return b.Ping(t.Context()) }); err == nil {
 		t.Error("a closed backend answers")

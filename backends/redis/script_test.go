@@ -12,6 +12,7 @@ import (
 	"parley/backends/inmem"
 	"parley/backends/redis/redistest"
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 func rawClient(t testing.TB, s *redistest.Server) goredis.UniversalClient {
@@ -56,9 +57,7 @@ func TestScripts(t *testing.T) {
 			given(t, c, at, p, tt.before)
 			told := c.Subscribe(t.Context(), at.turnsChannel())
 			defer told.Close()
-			if _, err := told.Receive(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.Value(told.Receive(t.Context()))(t)
 			got, err := at.run(t.Context(), c, request{tt.script, p, tt.turn})
 			if err != nil || got != tt.want {
 				t.Errorf("got %v, %v, want %v", got, err, tt.want)
@@ -86,9 +85,7 @@ func given(t *testing.T, c goredis.UniversalClient, at layout, p place, m inmem.
 	t.Helper()
 	soon := layout{at.prefix, time.Hour}
 	for _, q := range []request{{claimScript, p, m.Latest}, {stopScript, p, m.Stopped}} {
-		if _, err := soon.run(t.Context(), c, q); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(soon.run(t.Context(), c, q))(t)
 	}
 }
 

@@ -68,8 +68,7 @@ func replicas(t testing.TB, url string, group *atomic.Int64, n int) []*Backend {
 
 func open(t testing.TB, url string, o Options) *Backend {
 	t.Helper()
-	b, err := Open(url, o)
-	require.NoError(t, err)
+	b := require.Value(Open(url, o))(t)
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Error(err)

@@ -36,8 +36,7 @@ func texts(t *testing.T, path string) (all []string) {
 // filesIn returns the names of the files in a folder.
 func filesIn(t *testing.T, dir string) (all []string) {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	require.NoError(t, err)
+	entries := require.Value(os.ReadDir(dir))(t)
 	for _, e := range entries {
 		all = append(all, e.Name())
 	}
@@ -142,9 +141,7 @@ func TestRestoreRepeatsDeletions(t *testing.T) {
 		t.Helper()
 		m := message(room, n)
 		m.ID, m.Author = chat.MemoryID(fmt.Sprint(room, n)), author
-		if _, err := s.Accept(t.Context(), m, chat.JoinRule{}); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(s.Accept(t.Context(), m, chat.JoinRule{}))(t)
 		return m.ID
 	}
 	must := func(err error) {
@@ -209,26 +206,19 @@ func TestTombstonesAreBounded(t *testing.T) {
 	path := migrated(t, "parley.db")
 	backup := filepath.Join(t.TempDir(), "backup.db")
 	s := open(t, path)
-	if _, err := Backup(t.Context(), path, backup); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(Backup(t.Context(), path, backup))(t)
 	s.tombstones.most = 2000
 	for n := range 60 {
-		if _, err := s.Clear(t.Context(), chat.RoomID(fmt.Sprint("room ", n))); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(s.Clear(t.Context(), chat.RoomID(fmt.Sprint("room ", n))))(t)
 	}
 	require.NoError(t, s.Close())
-	f, err := os.OpenFile(path+tombstoneEnding, os.O_APPEND|os.O_WRONLY, 0)
-	require.NoError(t, err)
+	f := require.Value(os.OpenFile(path+tombstoneEnding, os.O_APPEND|os.O_WRONLY, 0))(t)
 	if _, err := f.WriteString(`{"seq":9`); err != nil { // half a line, of a crash
 		t.Fatal(err)
 	}
 	f.Close()
 	s = open(t, path)
-	if _, err := s.Clear(t.Context(), "last"); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(s.Clear(t.Context(), "last"))(t)
 	s.Close()
 	all, size, err := readTombstones(path + tombstoneEnding)
 	if err != nil || size > 3000 || len(all) < 5 || all[len(all)-1].Seq != 61 || all[len(all)-1].ID != "last" {
@@ -248,9 +238,7 @@ func TestRestoreRefuses(t *testing.T) {
 	dir := filepath.Dir(path)
 	backup, newerBackup, notes := filepath.Join(dir, "backup.db"), filepath.Join(dir, "newer.db"), filepath.Join(dir, "notes.txt")
 	for _, to := range []string{backup, newerBackup} {
-		if _, err := Backup(t.Context(), path, to); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(Backup(t.Context(), path, to))(t)
 	}
 	err := onceIn(t.Context(), newerBackup, func(c *conn) error {
 		_, err := c.ExecContext(t.Context(), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, TRUE)`)
@@ -260,8 +248,7 @@ func TestRestoreRefuses(t *testing.T) {
 	require.NoError(t, os.WriteFile(notes, []byte(strings.Repeat("these are notes\n", 100)), 0o600))
 	damaged, truncated := filepath.Join(dir, "damaged.db"), filepath.Join(dir, "truncated.db")
 	writeDamaged(t, backup, damaged)
-	data, err := os.ReadFile(backup)
-	require.NoError(t, err)
+	data := require.Value(os.ReadFile(backup))(t)
 	require.NoError(t, os.WriteFile(truncated, data[:len(data)/2], 0o600))
 	s := open(t, path)
 	if _, err := Restore(t.Context(), backup, path, RestoreOptions{}); err == nil || !strings.Contains(err.Error(), "in use by process") {
@@ -283,9 +270,7 @@ func TestRestoreRefuses(t *testing.T) {
 // writeDamaged writes a copy of the store at from in which a page is overwritten.
 func writeDamaged(t *testing.T, from, to string) {
 	t.Helper()
-	if _, err := Backup(t.Context(), from, to); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(Backup(t.Context(), from, to))(t)
 	var root, size int64
 	require.NoError(t, onceIn(t.Context(), to, func(c *conn) error {
 		return c.QueryRowContext(t.Context(), `SELECT rootpage, page_size FROM sqlite_schema, pragma_page_size WHERE name = 'notes'`).Scan(&root, &size)
@@ -308,8 +293,7 @@ func TestNamesWithoutLinks(t *testing.T) {
 		t.Errorf("to a taken name: %v", err)
 	}
 	require.NoError(t, rename(noLinks, temp, filepath.Join(dir, "free")))
-	replaced, err := replace(t.Context(), noLinks, path, filepath.Join(dir, "free"))
-	require.NoError(t, err)
+	replaced := require.Value(replace(t.Context(), noLinks, path, filepath.Join(dir, "free")))(t)
 	if text, err := os.ReadFile(path); err != nil || string(text) != "new" {
 		t.Errorf("the store is %q, %v", text, err)
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"parley/internal/require"
 )
 
 // limitedEnv is what a child process does whose files can't grow, and the paths.
@@ -38,9 +40,7 @@ func TestBackupWithoutSpace(t *testing.T) {
 	}
 	path, restored := migrated(t, "parley.db"), migrated(t, "other.db")
 	backup, full := t.TempDir()+"/backup.db", t.TempDir()+"/full.db"
-	if _, err := Backup(t.Context(), path, backup); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(Backup(t.Context(), path, backup))(t)
 	for what, paths := range map[string][]string{"backup": {path, full}, "restore": {backup, restored}} {
 		limited := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestBackupWithoutSpace$")
 		limited.Env = append(os.Environ(), limitedEnv+"="+what+":"+strings.Join(paths, ":"))

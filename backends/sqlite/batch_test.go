@@ -75,8 +75,7 @@ func TestBatchIsBounded(t *testing.T) {
 // A write that is done once more, because another one failed, still holds to its limits.
 func TestReservationIsDoneOnceMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := Open(t.Context(), filepath.Join(t.TempDir(), "p.db"), Options{})
-		require.NoError(t, err)
+		s := require.Value(Open(t.Context(), filepath.Join(t.TempDir(), "p.db"), Options{}))(t)
 		defer s.Close()
 		charges := []quota.Charge{{Bucket: "a", Max: quota.Cost{Tokens: 10}}, {Bucket: "b", Max: quota.Cost{Tokens: 7}}}
 		var got [2]int

@@ -23,8 +23,7 @@ func window(scope progressive.Scope, until time.Time) progressive.ChangedWindow 
 
 func (s *Store) begun(t *testing.T) progressive.SavedWindows {
 	t.Helper()
-	saved, err := s.BeginWindows(t.Context())
-	require.NoError(t, err)
+	saved := require.Value(s.BeginWindows(t.Context()))(t)
 	return saved
 }
 
@@ -67,9 +66,7 @@ func TestWindowsGoWithCommits(t *testing.T) {
 	})
 	accept := func(n int) {
 		t.Helper()
-		if _, err := s.Accept(t.Context(), message("room", n), chat.JoinRule{}); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(s.Accept(t.Context(), message("room", n), chat.JoinRule{}))(t)
 	}
 	accept(1)
 	changed = []progressive.ChangedWindow{window("a/1", time.Now().Add(time.Hour))}

@@ -57,12 +57,9 @@ func TestReadsWhileOthersWrite(t *testing.T) {
 // The audit of other tests reports a cache that is wrong.
 func TestAuditReportsAWrongCache(t *testing.T) {
 	var reported error
-	s, err := Open(t.Context(), migrated(t, "parley.db"), Options{Audit: func(err error) { reported = err }})
-	require.NoError(t, err)
+	s := require.Value(Open(t.Context(), migrated(t, "parley.db"), Options{Audit: func(err error) { reported = err }}))(t)
 	defer s.Close()
-	if _, err := s.Accept(t.Context(), message("a", 1), chat.JoinRule{NoRun: true}); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(s.Accept(t.Context(), message("a", 1), chat.JoinRule{NoRun: true}))(t)
 	for _, of := range []struct {
 		subject subject
 		wrong   value
@@ -114,9 +111,7 @@ func TestAuditIgnoresWhatChangesMeanwhile(t *testing.T) {
 func TestCachedNotesAndQuestionsExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t, migrated(t, "parley.db"))
-		if _, err := s.Accept(t.Context(), message("a", 1), chat.JoinRule{}); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(s.Accept(t.Context(), message("a", 1), chat.JoinRule{}))(t)
 		in := time.Now().Add(time.Hour)
 		for key, expires := range map[string]time.Time{"brief": in, "lasting": {}} {
 			require.NoError(t, s.SaveNote(t.Context(), chat.RoomNote{Room: "a", Kind: chat.FactNote, Key: key, Text: key, At: time.Now(), Expires: expires}))
@@ -141,9 +136,7 @@ func TestCachedNotesAndQuestionsExpire(t *testing.T) {
 // A canceled call and a closed store answer as they do without a cache.
 func TestCacheOfAClosedStore(t *testing.T) {
 	s := open(t, migrated(t, "parley.db"))
-	if _, err := s.Accept(t.Context(), message("a", 1), chat.JoinRule{}); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(s.Accept(t.Context(), message("a", 1), chat.JoinRule{}))(t)
 	seen(t, s)
 	ended, end := context.WithCancelCause(t.Context())
 	cause := errors.New("enough")
@@ -160,9 +153,7 @@ func TestCacheOfAClosedStore(t *testing.T) {
 // A call whose context ends while the audit reads says nothing about the cache.
 func TestAuditIgnoresTheEndOfACall(t *testing.T) {
 	s := open(t, migrated(t, "parley.db"))
-	if _, err := s.Accept(t.Context(), message("a", 1), chat.JoinRule{}); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(s.Accept(t.Context(), message("a", 1), chat.JoinRule{}))(t)
 	seen(t, s)
 	ctx, cancel := context.WithCancel(t.Context())
 	err := s.checkHit(ctx, subject{cachedRooms, "a", ""}, func(ctx context.Context, db *conn) (value, error) {

@@ -85,12 +85,8 @@ func TestNothingCachedOutlivesAChange(t *testing.T) {
 			s := open(t, migrated(t, "parley.db"))
 			in := message("a", 1)
 			in.Memory.ID, in.Author, in.Place.Name = "m1", "ada", "A"
-			if _, err := s.Accept(t.Context(), in, chat.JoinRule{NoRun: true}); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := s.SaveEntity(t.Context(), chat.Entity{ID: "ada", Connector: "fake", Names: []string{"Ada"}}); err != nil {
-				t.Fatal(err)
-			}
+			require.Value(s.Accept(t.Context(), in, chat.JoinRule{NoRun: true}))(t)
+			require.Value(s.SaveEntity(t.Context(), chat.Entity{ID: "ada", Connector: "fake", Names: []string{"Ada"}}))(t)
 			require.NoError(t, s.SaveNote(t.Context(), chat.RoomNote{Room: "a", Kind: chat.FactNote, Key: "k", Text: "fact", At: time.Now()}))
 			direct(t, s, `UPDATE rooms SET attention = 'muted'`)
 			direct(t, s, `INSERT INTO questions (id, run, room, expires, question) VALUES ('q1', 'a#1', 'a', 9000000000000000000, '{"id":"q1"}')`)
@@ -135,9 +131,7 @@ func TestCachedReadsMakeNoStatements(t *testing.T) {
 	for n := range 5 {
 		in := message("a", n)
 		in.Address.ConnectorData = fmt.Append(nil, n)
-		if _, err := s.Accept(t.Context(), in, chat.JoinRule{NoRun: true}); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(s.Accept(t.Context(), in, chat.JoinRule{NoRun: true}))(t)
 		if n == 0 {
 			seen(t, s)
 		}
@@ -242,21 +236,16 @@ func TestChangesOfAnotherProgramCount(t *testing.T) {
 	path := migrated(t, "parley.db")
 	s := open(t, path)
 	for n := range 3 {
-		if _, err := s.Accept(t.Context(), message("a", n), chat.JoinRule{NoRun: true}); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(s.Accept(t.Context(), message("a", n), chat.JoinRule{NoRun: true}))(t)
 	}
 	if n := len(seen(t, s)["messages of a"].([]chat.Memory)); n != 3 {
 		t.Fatalf("%d messages; want 3", n)
 	}
 	s.audit = nil // until the next message, the cache is old
-	other, err := dial(path, Options{})
-	require.NoError(t, err)
+	other := require.Value(dial(path, Options{}))(t)
 	defer other.Close()
 	mustExec(t, other, `UPDATE memories SET text = 'changed'`)
-	if _, err := s.Accept(t.Context(), message("a", 3), chat.JoinRule{NoRun: true}); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(s.Accept(t.Context(), message("a", 3), chat.JoinRule{NoRun: true}))(t)
 	for i, m := range seen(t, s)["messages of a"].([]chat.Memory) {
 		if i < 3 && m.Text != "changed" {
 			t.Errorf("%v", m)

@@ -20,8 +20,7 @@ func plain(t *testing.T) *conn {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "plain.db")
 	require.NoError(t, touch(path))
-	db, err := dial(path, Options{})
-	require.NoError(t, err)
+	db := require.Value(dial(path, Options{}))(t)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
@@ -36,17 +35,13 @@ func plain(t *testing.T) *conn {
 
 func mustExec(t *testing.T, db *conn, query string, args ...any) {
 	t.Helper()
-	if _, err := db.ExecContext(t.Context(), query, args...); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(db.ExecContext(t.Context(), query, args...))(t)
 }
 
 func numbers(t *testing.T, db *conn, query string, args ...any) (all []int) {
 	t.Helper()
-	rows, err := db.QueryContext(t.Context(), query, args...)
-	require.NoError(t, err)
-	all, err = sqlstore.Collect(sharedRows{rows}, nil, func(r record.Row) (n int, err error) { return n, r.Scan(&n) })
-	require.NoError(t, err)
+	rows := require.Value(db.QueryContext(t.Context(), query, args...))(t)
+	all = require.Value(sqlstore.Collect(sharedRows{rows}, nil, func(r record.Row) (n int, err error) { return n, r.Scan(&n) }))(t)
 	return all
 }
 
@@ -61,8 +56,7 @@ func TestKeptStatements(t *testing.T) {
 		}
 	}
 	mustExec(t, db, `BEGIN`)
-	outer, err := db.QueryContext(t.Context(), from, 2)
-	require.NoError(t, err)
+	outer := require.Value(db.QueryContext(t.Context(), from, 2))(t)
 	var inner []int
 	for outer.Next() {
 		var n int

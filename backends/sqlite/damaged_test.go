@@ -16,9 +16,7 @@ func TestDamagedMessageAnywhereIsAnError(t *testing.T) {
 	for damaged := 1; damaged <= 30; damaged++ {
 		s := open(t, migrated(t, "parley.db"))
 		for n := range 30 {
-			if _, err := s.Accept(t.Context(), message("a", n), chat.JoinRule{NoRun: true}); err != nil {
-				t.Fatal(err)
-			}
+			require.Value(s.Accept(t.Context(), message("a", n), chat.JoinRule{NoRun: true}))(t)
 		}
 		require.NoError(t, s.write(t.Context(), damage(damaged)))
 		func() {
@@ -69,9 +67,7 @@ func TestRefusedWritesAreErrors(t *testing.T) {
 			if _, _, err := s.RequestPairing(t.Context(), knock, rule); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := s.writer.Exec(`CREATE TRIGGER refuses BEFORE ` + c.forbids + ` BEGIN SELECT raise(ABORT, 'refused here'); END`); err != nil {
-				t.Fatal(err)
-			}
+			require.Value(s.writer.Exec(`CREATE TRIGGER refuses BEFORE ` + c.forbids + ` BEGIN SELECT raise(ABORT, 'refused here'); END`))(t)
 			if err := c.write(t.Context(), s); err == nil || !strings.Contains(err.Error(), "refused here") {
 				t.Errorf("it says %v", err)
 			}

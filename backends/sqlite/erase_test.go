@@ -22,8 +22,7 @@ func secret(n int) string { return strings.Repeat("the secret is safe. ", n) + "
 func holds(t *testing.T, path, what string) (names []string) {
 	t.Helper()
 	for _, name := range []string{path, path + "-wal"} {
-		data, err := os.ReadFile(name)
-		require.NoError(t, err)
+		data := require.Value(os.ReadFile(name))(t)
 		if bytes.Contains(data, []byte(what)) {
 			names = append(names, filepath.Base(name))
 		}
@@ -72,15 +71,11 @@ func TestDeletedIsGoneFromTheFile(t *testing.T) {
 				path := filepath.Join(t.TempDir(), "parley.db")
 				s := open(t, path)
 				for i := range 20 { // so that pages are shared, and split
-					if _, err := s.Accept(t.Context(), message(chat.RoomID(fmt.Sprint("before ", i)), 1), chat.JoinRule{}); err != nil {
-						t.Fatal(err)
-					}
+					require.Value(s.Accept(t.Context(), message(chat.RoomID(fmt.Sprint("before ", i)), 1), chat.JoinRule{}))(t)
 				}
 				run := confide(t, s, "room", n)
 				for i := range 20 {
-					if _, err := s.Accept(t.Context(), message(chat.RoomID(fmt.Sprint("after ", i)), 1), chat.JoinRule{}); err != nil {
-						t.Fatal(err)
-					}
+					require.Value(s.Accept(t.Context(), message(chat.RoomID(fmt.Sprint("after ", i)), 1), chat.JoinRule{}))(t)
 				}
 				if _, err := s.Expire(t.Context(), chat.Expiry{}); err != nil { // empties the log once, as it may hold text of an earlier process
 					t.Fatal(err)
@@ -89,15 +84,11 @@ func TestDeletedIsGoneFromTheFile(t *testing.T) {
 					t.Fatal("the file does not hold the secret before it is erased; want it there")
 				}
 				require.NoError(t, remove(s, run))
-				if _, err := s.Expire(t.Context(), chat.Expiry{}); err != nil {
-					t.Fatal(err)
-				}
+				require.Value(s.Expire(t.Context(), chat.Expiry{}))(t)
 				if in := holds(t, path, "sesame-open"); len(in) > 0 {
 					t.Errorf("it is still in %v", in)
 				}
-				if _, err := s.Recent(t.Context(), "after 3", chat.Said, 0, 1); err != nil {
-					t.Error(err)
-				}
+				require.Value(s.Recent(t.Context(), "after 3", chat.Said, 0, 1))(t)
 			})
 		}
 	}
@@ -115,12 +106,8 @@ func TestRoomThatIsGoneIsGoneFromTheFile(t *testing.T) {
 	for _, kind := range []chat.NoteKind{chat.FactNote, chat.SettingNote} {
 		require.NoError(t, s.SaveNote(t.Context(), chat.RoomNote{Room: "room", Kind: kind, Key: "a", Text: secret(300), At: time.Now()}))
 	}
-	if _, err := s.ClearEntirely(t.Context(), "room", "ada"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Expire(t.Context(), chat.Expiry{}); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(s.ClearEntirely(t.Context(), "room", "ada"))(t)
+	require.Value(s.Expire(t.Context(), chat.Expiry{}))(t)
 	if in := holds(t, path, "sesame-open"); len(in) > 0 {
 		t.Errorf("it is still in %v", in)
 	}
@@ -138,11 +125,8 @@ func TestLaterDeletionsAreGoneFromTheFile(t *testing.T) {
 		"an open run": func(t *testing.T, s *Store) {
 			acc, err := s.Accept(t.Context(), chat.Message{Place: chat.Room{ID: "room"}, Memory: chat.Memory{ID: "m", Room: "room", Text: secret(300)}}, chat.JoinRule{})
 			require.NoError(t, err)
-			run, err := s.Start(t.Context(), acc.Run, "owner")
-			require.NoError(t, err)
-			if _, err := s.Clear(t.Context(), "room"); err != nil {
-				t.Fatal(err)
-			}
+			run := require.Value(s.Start(t.Context(), acc.Run, "owner"))(t)
+			require.Value(s.Clear(t.Context(), "room"))(t)
 			v := chat.Verdict{Outcome: answer.Outcome{Status: answer.Completed}, Text: secret(300)}
 			require.NoError(t, s.Note(t.Context(), run.ID, run.Epoch, chat.Note{Text: secret(300), Verdict: &v}))
 			require.NoError(t, s.Finish(t.Context(), run.ID, run.Epoch, v.Outcome, chat.Memory{ID: "out", Room: "room", Text: secret(300)}))
@@ -155,9 +139,7 @@ func TestLaterDeletionsAreGoneFromTheFile(t *testing.T) {
 			require.NoError(t, s.RemoveUser(t.Context(), "eve"))
 		},
 		"a stranger": func(t *testing.T, s *Store) {
-			if _, err := s.SaveEntity(t.Context(), chat.Entity{ID: "eve", Names: []string{secret(3)}}); err != nil {
-				t.Fatal(err)
-			}
+			require.Value(s.SaveEntity(t.Context(), chat.Entity{ID: "eve", Names: []string{secret(3)}}))(t)
 			if _, err := s.Expire(t.Context(), chat.Expiry{}); err != nil { // moves the name from the log into the file
 				t.Fatal(err)
 			}
@@ -167,9 +149,7 @@ func TestLaterDeletionsAreGoneFromTheFile(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "parley.db")
 			s := open(t, path)
 			remove(t, s)
-			if _, err := s.Expire(t.Context(), chat.Expiry{Rest: time.Now().Add(time.Minute)}); err != nil {
-				t.Fatal(err)
-			}
+			require.Value(s.Expire(t.Context(), chat.Expiry{Rest: time.Now().Add(time.Minute)}))(t)
 			if in := holds(t, path, "sesame-open"); len(in) > 0 {
 				t.Errorf("it is still in %v", in)
 			}
@@ -183,17 +163,14 @@ func TestReplacedIsGoneFromTheFile(t *testing.T) {
 		"what a run that is tried again had said": func(t *testing.T, s *Store) {
 			acc, err := s.Accept(t.Context(), chat.Message{Place: chat.Room{ID: "room"}, Memory: chat.Memory{ID: "m", Room: "room", Text: "hello"}}, chat.JoinRule{})
 			require.NoError(t, err)
-			run, err := s.Start(t.Context(), acc.Run, "owner")
-			require.NoError(t, err)
+			run := require.Value(s.Start(t.Context(), acc.Run, "owner"))(t)
 			failed := answer.Outcome{Status: answer.Failed, Failure: llm.SetAside}
 			require.NoError(t, s.Finish(t.Context(), run.ID, run.Epoch, failed, chat.Memory{ID: "out", Room: "room", Text: secret(300)}))
 			require.NoError(t, s.RetryRun(t.Context(), run.ID))
 		},
 		"a detail that a person deletes": func(t *testing.T, s *Store) {
 			for _, text := range []string{secret(300), ""} {
-				if _, err := s.SaveEntity(t.Context(), chat.Entity{ID: "eve", Details: map[string]string{"language": text}}); err != nil {
-					t.Fatal(err)
-				}
+				require.Value(s.SaveEntity(t.Context(), chat.Entity{ID: "eve", Details: map[string]string{"language": text}}))(t)
 			}
 		},
 		"the request of a user who is approved": func(t *testing.T, s *Store) {
@@ -222,9 +199,7 @@ func TestReplacedIsGoneFromTheFile(t *testing.T) {
 				t.Fatal(err)
 			}
 			replace(t, s)
-			if _, err := s.Expire(t.Context(), chat.Expiry{}); err != nil {
-				t.Fatal(err)
-			}
+			require.Value(s.Expire(t.Context(), chat.Expiry{}))(t)
 			if in := holds(t, path, "sesame-open"); len(in) > 0 {
 				t.Errorf("it is still in %v", in)
 			}
@@ -238,14 +213,10 @@ func TestLogIsEmptiedLater(t *testing.T) {
 	s := open(t, path)
 	confide(t, s, "room", 10)
 	backup, give := s.readers.take()
-	if _, err := backup.Exec(`BEGIN`); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(backup.Exec(`BEGIN`))(t)
 	var n int
 	require.NoError(t, backup.QueryRow(`SELECT count(*) FROM memories`).Scan(&n))
-	if _, err := s.Clear(t.Context(), "room"); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(s.Clear(t.Context(), "room"))(t)
 	begun := time.Now()
 	if _, err := s.Expire(t.Context(), chat.Expiry{}); err != nil || time.Since(begun) > 3*time.Second {
 		t.Errorf("%v, after %v", err, time.Since(begun))
@@ -253,13 +224,9 @@ func TestLogIsEmptiedLater(t *testing.T) {
 	if len(holds(t, path, "sesame-open")) == 0 {
 		t.Error("a reader has lost what it reads")
 	}
-	if _, err := backup.Exec(`ROLLBACK`); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(backup.Exec(`ROLLBACK`))(t)
 	give()
-	if _, err := s.Expire(t.Context(), chat.Expiry{}); err != nil {
-		t.Error(err)
-	}
+	require.Value(s.Expire(t.Context(), chat.Expiry{}))(t)
 	if in := holds(t, path, "sesame-open"); len(in) > 0 {
 		t.Errorf("it is still in %v", in)
 	}

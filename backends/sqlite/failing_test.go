@@ -36,8 +36,7 @@ func state(t *testing.T, s *Store) map[string]any {
 	t.Helper()
 	s.cache.clear()
 	all := seen(t, s)
-	runs, err := s.OpenRuns(t.Context(), "a")
-	require.NoError(t, err)
+	runs := require.Value(s.OpenRuns(t.Context(), "a"))(t)
 	all["runs"] = runs
 	return all
 }
@@ -62,12 +61,8 @@ func TestWriteFailsWithEachOfItsStatements(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			prepared := func(t *testing.T) *Store {
 				s := open(t, migrated(t, "parley.db"))
-				if _, err := s.Accept(t.Context(), message("a", 1), chat.JoinRule{}); err != nil {
-					t.Fatal(err)
-				}
-				if _, err := s.Accept(t.Context(), echo, chat.JoinRule{NoRun: true}); err != nil {
-					t.Fatal(err)
-				}
+				require.Value(s.Accept(t.Context(), message("a", 1), chat.JoinRule{}))(t)
+				require.Value(s.Accept(t.Context(), echo, chat.JoinRule{NoRun: true}))(t)
 				return s
 			}
 			var statements []string
@@ -161,20 +156,15 @@ func TestSQLiteRollsBackByItself(t *testing.T) {
 		t.Errorf("it leaves %v", after)
 	}
 	mustExec(t, s.writer, `DROP TRIGGER refuses`)
-	if _, err := s.Accept(t.Context(), message("a", 1), chat.JoinRule{}); err != nil {
-		t.Error(err)
-	}
+	require.Value(s.Accept(t.Context(), message("a", 1), chat.JoinRule{}))(t)
 }
 
 // A read that fails is an error, whether or not its statement was prepared before, and its result is not cached.
 func TestReadsThatFailAreErrors(t *testing.T) {
 	for _, used := range []bool{false, true} {
-		s, err := Open(t.Context(), migrated(t, "parley.db"), Options{Readers: 1})
-		require.NoError(t, err)
+		s := require.Value(Open(t.Context(), migrated(t, "parley.db"), Options{Readers: 1}))(t)
 		defer s.Close()
-		if _, err := s.Accept(t.Context(), message("a", 1), chat.JoinRule{}); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(s.Accept(t.Context(), message("a", 1), chat.JoinRule{}))(t)
 		reads := func() map[string]error {
 			return map[string]error{
 				"messages":      second(s.Recent(t.Context(), "a", chat.Said, 0, 10)),
@@ -219,9 +209,7 @@ func TestReadsThatFailAreErrors(t *testing.T) {
 func TestDamagedMessageIsAnError(t *testing.T) {
 	s := open(t, migrated(t, "parley.db"))
 	for n := range 3 {
-		if _, err := s.Accept(t.Context(), message("a", n), chat.JoinRule{}); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(s.Accept(t.Context(), message("a", n), chat.JoinRule{}))(t)
 	}
 	direct(t, s, `UPDATE memories SET content = '{"thought":' WHERE turn = 2`)
 	for _, limit := range []int{10, mostKept + 1} {

@@ -33,8 +33,7 @@ func TestHoldsOutliveTheProcess(t *testing.T) {
 			scope progressive.Scope
 			opens time.Duration
 		}{{"chat/2", 0}, {"chat/3", 30 * time.Minute}, {"chat/1", time.Hour}} {
-			leave, err := gate.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{tt.scope}, Priority: progressive.PriorityFinal})
-			require.NoError(t, err)
+			leave := require.Value(gate.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{tt.scope}, Priority: progressive.PriorityFinal}))(t)
 			leave(nil)
 			if at := time.Since(begun); at != tt.opens {
 				t.Errorf("%s was open after %v, want %v", tt.scope, at, tt.opens)
@@ -49,16 +48,14 @@ func TestHoldsOutliveTheProcess(t *testing.T) {
 
 func gateOver(t *testing.T, store *Store) progressive.Gate {
 	t.Helper()
-	remembering, err := progressive.WithHoldStore(t.Context(), store, slog.New(slog.DiscardHandler))
-	require.NoError(t, err)
+	remembering := require.Value(progressive.WithHoldStore(t.Context(), store, slog.New(slog.DiscardHandler)))(t)
 	return progressive.NewGate(func(progressive.Scope) progressive.Budget { return progressive.Budget{N: 5, Per: time.Second} }, remembering)
 }
 
 // told makes a request that the platform answers with err.
 func told(t *testing.T, gate progressive.Gate, err error) {
 	t.Helper()
-	leave, failed := gate.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{"elsewhere"}, Priority: progressive.PriorityFinal})
-	require.NoError(t, failed)
+	leave := require.Value(gate.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{"elsewhere"}, Priority: progressive.PriorityFinal}))(t)
 	leave(err)
 }
 

@@ -64,8 +64,7 @@ func startChild(t *testing.T, path string) child {
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), childEnv+"="+path)
 	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
+	out := require.Value(cmd.StdoutPipe())(t)
 	require.NoError(t, cmd.Start())
 	return child{cmd, bufio.NewScanner(out)}
 }

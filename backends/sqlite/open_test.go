@@ -46,9 +46,7 @@ func TestOpenRefusesNewerTables(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "parley.db")
 	s := open(t, path)
 	for _, statement := range []string{`INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, TRUE)`, `UPDATE identity SET release = '9.8.7'`} {
-		if _, err := s.writer.Exec(statement); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(s.writer.Exec(statement))(t)
 	}
 	require.NoError(t, s.Close())
 	for range 2 { // the second one would find it in use, if the first had kept it
@@ -62,11 +60,9 @@ func TestOpenRefusesNewerTables(t *testing.T) {
 
 // Each migration records the oldest release that can use its tables, so that earlier programs can name it.
 func TestMigrationsRecordTheirRelease(t *testing.T) {
-	all, err := fs.Glob(migrations, "migrations/*.sql")
-	require.NoError(t, err)
+	all := require.Value(fs.Glob(migrations, "migrations/*.sql"))(t)
 	for _, name := range all[slices.Index(all, "migrations/00045_release.sql"):] {
-		text, err := fs.ReadFile(migrations, name)
-		require.NoError(t, err)
+		text := require.Value(fs.ReadFile(migrations, name))(t)
 		if !strings.Contains(string(text), "\nUPDATE identity SET release = '") {
 			t.Errorf("%s does not record the oldest release that can use the tables: add UPDATE identity SET release = '%s';", name, version.Release)
 		}
@@ -137,9 +133,7 @@ func TestFileIsPrivate(t *testing.T) {
 // A full disk is told of before anything is acknowledged, and what was accepted before is still there.
 func TestDiskFull(t *testing.T) {
 	s := open(t, migrated(t, "parley.db"))
-	if _, err := s.Accept(t.Context(), message("room", 1), chat.JoinRule{}); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(s.Accept(t.Context(), message("room", 1), chat.JoinRule{}))(t)
 	var size, unlimited int
 	require.NoError(t, s.writer.QueryRow(`PRAGMA page_count`).Scan(&size))
 	require.NoError(t, s.writer.QueryRow(`PRAGMA max_page_count`).Scan(&unlimited))
@@ -168,9 +162,7 @@ func limit(t *testing.T, s *Store, pages int) {
 
 func TestReadOnly(t *testing.T) {
 	s := open(t, migrated(t, "parley.db"))
-	if _, err := s.writer.Exec(`PRAGMA query_only = 1`); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(s.writer.Exec(`PRAGMA query_only = 1`))(t)
 	if acc, err := s.Accept(t.Context(), message("room", 1), chat.JoinRule{}); err == nil || acc.Memory != "" {
 		t.Errorf("accepted as %+v though nothing can be written", acc)
 	}
@@ -200,8 +192,7 @@ func TestAcceptRefuses(t *testing.T) {
 
 func openRunOf(t *testing.T, s *Store, room chat.RoomID) chat.RunID {
 	t.Helper()
-	acc, err := s.Accept(t.Context(), message(room, 1), chat.JoinRule{})
-	require.NoError(t, err)
+	acc := require.Value(s.Accept(t.Context(), message(room, 1), chat.JoinRule{}))(t)
 	return acc.Run
 }
 
@@ -265,8 +256,7 @@ func TestCloseWaits(t *testing.T) {
 // However much is stored: a prompt is read off the end of an index, and a run finds what belongs to it without its room.
 func TestQueriesReadOnlyWhatTheyReturn(t *testing.T) {
 	var selectRun string
-	s, err := Open(t.Context(), migrated(t, "parley.db"), Options{Trace: func(statement string) { selectRun = statement }})
-	require.NoError(t, err)
+	s := require.Value(Open(t.Context(), migrated(t, "parley.db"), Options{Trace: func(statement string) { selectRun = statement }}))(t)
 	defer s.Close()
 	if _, err := s.Run(t.Context(), "room#1"); !errors.Is(err, chat.ErrNotFound) {
 		t.Fatal(err)
@@ -293,8 +283,7 @@ func TestQueriesReadOnlyWhatTheyReturn(t *testing.T) {
 func TestIDStaysWithTheFile(t *testing.T) {
 	dir := t.TempDir()
 	id := func(name string) string {
-		s, err := Open(t.Context(), filepath.Join(dir, name), Options{})
-		require.NoError(t, err)
+		s := require.Value(Open(t.Context(), filepath.Join(dir, name), Options{}))(t)
 		defer s.Close()
 		return s.ID()
 	}

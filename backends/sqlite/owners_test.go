@@ -32,8 +32,7 @@ func TestDeathsOutliveTheStore(t *testing.T) {
 	s := open(t, path)
 	var runs []chat.RunID
 	for n := range 2 {
-		acc, err := s.Accept(t.Context(), message("room", n), chat.JoinRule{})
-		require.NoError(t, err)
+		acc := require.Value(s.Accept(t.Context(), message("room", n), chat.JoinRule{}))(t)
 		runs = append(runs, acc.Run)
 	}
 	for life, want := range []int{0, 1, 1, 2} {

@@ -16,19 +16,16 @@ var update = flag.Bool("update", false, "make schema.sql from the migrations")
 
 // TestSchemaIsThatOfTheMigrations compares what a new file gets with what the migrations make one by one.
 func TestSchemaIsThatOfTheMigrations(t *testing.T) {
-	version, err := schemaVersion()
-	require.NoError(t, err)
+	version := require.Value(schemaVersion())(t)
 	if *update {
-		all, err := versions()
-		require.NoError(t, err)
+		all := require.Value(versions())(t)
 		version = all[len(all)-1]
 		require.NoError(t, os.WriteFile("schema.sql", []byte(script(t, migratedTo(t, version), version)), 0o644))
 		return
 	}
 	path := filepath.Join(t.TempDir(), "new.db")
 	require.NoError(t, touch(path))
-	made, err := dial(path, Options{})
-	require.NoError(t, err)
+	made := require.Value(dial(path, Options{}))(t)
 	t.Cleanup(func() { _ = made.Close() })
 	require.NoError(t, create(t.Context(), made))
 	by := migratedTo(t, version)
@@ -61,16 +58,11 @@ func migratedTo(t *testing.T, version int) *conn {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "migrated.db")
 	require.NoError(t, touch(path))
-	db, err := connect(path, Options{})
-	require.NoError(t, err)
-	p, err := steps(db)
-	require.NoError(t, err)
-	if _, err := p.UpTo(t.Context(), int64(version)); err != nil {
-		t.Fatal(err)
-	}
+	db := require.Value(connect(path, Options{}))(t)
+	p := require.Value(steps(db))(t)
+	require.Value(p.UpTo(t.Context(), int64(version)))(t)
 	require.NoError(t, db.Close())
-	c, err := dial(path, Options{})
-	require.NoError(t, err)
+	c := require.Value(dial(path, Options{}))(t)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }

@@ -34,13 +34,9 @@ func TestDeletionFreesSpace(t *testing.T) {
 		t.Helper()
 		for n := range 100 {
 			m := chat.Memory{ID: chat.MemoryID(fmt.Sprint(room, "/", n)), Room: room, Author: "ada", Text: fmt.Sprintf("message %d of a room with many words", n), At: time.Now()}
-			if _, err := s.Accept(t.Context(), chat.Message{Memory: m, Place: chat.Room{ID: room}}, chat.JoinRule{NoRun: true}); err != nil {
-				t.Fatal(err)
-			}
+			require.Value(s.Accept(t.Context(), chat.Message{Memory: m, Place: chat.Room{ID: room}}, chat.JoinRule{NoRun: true}))(t)
 		}
-		if _, err := s.IndexWords(t.Context(), 1000, begun); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(s.IndexWords(t.Context(), 1000, begun))(t)
 		waiting, err := s.Unembedded(t.Context(), "model", 1000)
 		if err != nil || len(waiting) != 100 {
 			t.Fatalf("%d messages wait for a vector, %v; want 100", len(waiting), err)
@@ -60,9 +56,7 @@ func TestDeletionFreesSpace(t *testing.T) {
 		if n == 0 {
 			room = "first"
 		}
-		if _, err := s.Clear(t.Context(), room); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(s.Clear(t.Context(), room))(t)
 		if all, free := pages(); free < 40 { // the vectors alone took about 45
 			t.Errorf("clearing a room leaves %d of %d pages free; want at least 40", free, all)
 		}
@@ -81,9 +75,7 @@ func TestDeletionReturnsSpace(t *testing.T) {
 	text := strings.Repeat("words ", 2000)
 	for n := range 400 {
 		m := chat.Memory{ID: chat.MemoryID(fmt.Sprint("m", n)), Room: "room", Author: "ada", Text: text, At: time.Now()}
-		if _, err := s.Accept(t.Context(), chat.Message{Memory: m, Place: chat.Room{ID: "room"}}, chat.JoinRule{NoRun: true}); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(s.Accept(t.Context(), chat.Message{Memory: m, Place: chat.Room{ID: "room"}}, chat.JoinRule{NoRun: true}))(t)
 	}
 	upkeep := func() int64 {
 		t.Helper()
@@ -93,14 +85,11 @@ func TestDeletionReturnsSpace(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		info, err := os.Stat(path)
-		require.NoError(t, err)
+		info := require.Value(os.Stat(path))(t)
 		return info.Size()
 	}
 	before := upkeep()
-	if _, err := s.Clear(t.Context(), "room"); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(s.Clear(t.Context(), "room"))(t)
 	if after := upkeep(); after > before/2 {
 		t.Errorf("the file has %d bytes after the deletion; it had %d", after, before)
 	}
@@ -116,9 +105,7 @@ func TestDeletionReturnsSpace(t *testing.T) {
 		return nil
 	})
 	require.NoError(t, err)
-	if _, err := Backup(t.Context(), path, backup); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(Backup(t.Context(), path, backup))(t)
 	for name, want := range map[string]int{path: 0, backup: incrementalMode} {
 		err := onceIn(t.Context(), name, func(c *conn) error {
 			if mode, err := count(t.Context(), c, `PRAGMA auto_vacuum`); err != nil || mode != want {

@@ -14,8 +14,7 @@ import (
 
 func open(t testing.TB, path string) *Store {
 	t.Helper()
-	s, err := Open(t.Context(), path, Options{Audit: func(err error) { t.Error(err) }})
-	require.NoError(t, err)
+	s := require.Value(Open(t.Context(), path, Options{Audit: func(err error) { t.Error(err) }}))(t)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -45,8 +44,7 @@ var empty = sync.OnceValues(func() ([]byte, error) {
 // migrated returns the path of an empty, migrated database called name.
 func migrated(t testing.TB, name string) string {
 	t.Helper()
-	file, err := empty()
-	require.NoError(t, err)
+	file := require.Value(empty())(t)
 	path := filepath.Join(t.TempDir(), name)
 	require.NoError(t, os.WriteFile(path, file, 0o600))
 	return path

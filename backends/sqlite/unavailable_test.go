@@ -48,14 +48,11 @@ func TestStoreSaysThatTheDiskIsFull(t *testing.T) {
 // Another program that locks the file is a reason to try again, also while the tables are upgraded, which uses another driver.
 func TestStoreSaysThatTheFileIsLocked(t *testing.T) {
 	path, o := migrated(t, "parley.db"), Options{BusyTimeout: time.Millisecond}
-	s, err := Open(t.Context(), path, o)
-	require.NoError(t, err)
+	s := require.Value(Open(t.Context(), path, o))(t)
 	defer s.Close()
-	upgrade, err := connect(path, o)
-	require.NoError(t, err)
+	upgrade := require.Value(connect(path, o))(t)
 	defer upgrade.Close()
-	other, err := dial(path, Options{})
-	require.NoError(t, err)
+	other := require.Value(dial(path, Options{}))(t)
 	defer other.Close()
 	write := func() map[string]error {
 		_, upgraded := upgrade.ExecContext(t.Context(), `DELETE FROM memories`)

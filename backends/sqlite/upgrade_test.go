@@ -24,18 +24,12 @@ import (
 // goBack takes the tables of a closed store back to an earlier version.
 func goBack(t *testing.T, path string, version int64, fill ...string) {
 	t.Helper()
-	db, err := connect(path, Options{})
-	require.NoError(t, err)
+	db := require.Value(connect(path, Options{}))(t)
 	defer db.Close()
-	p, err := steps(db)
-	require.NoError(t, err)
-	if _, err := p.DownTo(t.Context(), version); err != nil {
-		t.Fatal(err)
-	}
+	p := require.Value(steps(db))(t)
+	require.Value(p.DownTo(t.Context(), version))(t)
 	for _, line := range fill {
-		if _, err := db.Exec(line); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(db.Exec(line))(t)
 	}
 }
 
@@ -44,8 +38,7 @@ func TestPicturesBecomeFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "parley.db")
 	s := open(t, path)
 	in := chat.Message{Memory: chat.Memory{ID: "in", Room: "room", Author: "ada", Text: "draw", At: time.Now()}, Place: chat.Room{ID: "room"}}
-	acc, err := s.Accept(t.Context(), in, chat.JoinRule{Kind: chat.RunReply})
-	require.NoError(t, err)
+	acc := require.Value(s.Accept(t.Context(), in, chat.JoinRule{Kind: chat.RunReply}))(t)
 	q := chat.Question{ID: "q", Run: acc.Run, Room: "room", Options: []string{"Yes"}, Expires: time.Now().Add(time.Hour).UTC(), Handler: "c"}
 	require.NoError(t, s.Ask(t.Context(), q))
 	require.NoError(t, s.Close())
@@ -56,10 +49,8 @@ func TestPicturesBecomeFiles(t *testing.T) {
 			VALUES ('room#1', 'room', 1, 'said', '', 'agent', '', 'Look!', 'in', 1, '', 0, '', '`+calls+`')`,
 		`UPDATE runs SET verdict = json_set('`+calls+`', '$.text', 'Look!', '$.outcome', json('{"status":"completed"}')) WHERE id = 'room#1'`)
 	s = open(t, path)
-	m, err := s.Memory(t.Context(), "room#1")
-	require.NoError(t, err)
-	run, err := s.Run(t.Context(), acc.Run)
-	require.NoError(t, err)
+	m := require.Value(s.Memory(t.Context(), "room#1"))(t)
+	run := require.Value(s.Run(t.Context(), acc.Run))(t)
 	want := []answer.PastCall{
 		{ID: "a", Tool: answer.Tool{Name: "LOOK", Stage: answer.StageEnd}},
 		{ID: "b", Tool: answer.Tool{Name: "PAINT", Stage: answer.StageEnd}, At: 3,
@@ -92,15 +83,12 @@ func TestKnownAfterUpgrade(t *testing.T) {
 		"m4": {Memory: "m4", Run: "telegram/1/42#4", Response: 4, Duplicate: true},
 	}
 	for id, want := range arrived {
-		m, err := s.Memory(t.Context(), id)
-		require.NoError(t, err)
+		m := require.Value(s.Memory(t.Context(), id))(t)
 		if acc, err := s.Known(t.Context(), m); err != nil || acc != want {
 			t.Errorf("%s is known as %+v, %v; want %+v", id, acc, err, want)
 		}
 	}
-	if _, err := s.Clear(t.Context(), "telegram/1/42"); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(s.Clear(t.Context(), "telegram/1/42"))(t)
 	for id, want := range arrived {
 		if id == "m1" {
 			want.Run = "" // it has ended
@@ -129,17 +117,11 @@ func TestForgottenBeforeUpgrade(t *testing.T) {
 			t.Errorf("%s is %+v, %v", id, r, err)
 		}
 	}
-	if _, err := s.Question(t.Context(), "QUESTION1"); err != nil {
-		t.Error(err)
-	}
+	require.Value(s.Question(t.Context(), "QUESTION1"))(t)
 	for range 2 { // what an earlier version met is new to this one
-		if _, err := s.Expire(t.Context(), chat.Expiry{Rest: time.Now().Add(-time.Hour)}); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(s.Expire(t.Context(), chat.Expiry{Rest: time.Now().Add(-time.Hour)}))(t)
 	}
-	if _, err := s.Entity(t.Context(), "eve"); err != nil {
-		t.Error(err)
-	}
+	require.Value(s.Entity(t.Context(), "eve"))(t)
 }
 
 // What an earlier version has indexed by whole words is indexed again, and found by other forms of them.
@@ -151,18 +133,14 @@ func TestWordsAreMadeAgainAfterUpgrade(t *testing.T) {
 			Memory: chat.Memory{ID: chat.MemoryID(fmt.Sprint("m", i)), Room: "room", Author: "ada", Text: text, At: time.Now()},
 			Place:  chat.Room{ID: "room"},
 		}
-		if _, err := s.Accept(t.Context(), in, chat.JoinRule{Kind: chat.RunReply}); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(s.Accept(t.Context(), in, chat.JoinRule{Kind: chat.RunReply}))(t)
 	}
 	require.NoError(t, s.Close())
 	goBack(t, path, 41,
 		`INSERT INTO memory_words (rowid, room, words) SELECT seq, 'room', 'the keys are in the drawer' FROM memories WHERE id = 'm0'`,
 		`UPDATE memory_words_until SET seq = (SELECT max(seq) FROM memories)`)
 	s = open(t, path)
-	if _, err := s.IndexWords(t.Context(), 50, time.Time{}); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(s.IndexWords(t.Context(), 50, time.Time{}))(t)
 	found, err := s.FindWords(t.Context(), chat.Search{Room: "room", Before: "m1", Words: search.Question("Where is my key?"), Limit: 3})
 	if err != nil || len(found) != 1 {
 		t.Errorf("%d are found, %v; want 1", len(found), err)
@@ -177,8 +155,7 @@ func TestIntentsWrittenByA661299(t *testing.T) {
 		"telegram/1/-7#1": nil,
 	} {
 		s := openWrittenByA661299(t)
-		run, err := s.Run(t.Context(), id)
-		require.NoError(t, err)
+		run := require.Value(s.Run(t.Context(), id))(t)
 		if len(run.Shown) != 1 || run.Shown[0] != (chat.Shown{Part: 0}) {
 			t.Errorf("%s: the journal holds %+v", id, run.Shown)
 		}
@@ -201,8 +178,7 @@ func TestIntentsWrittenByA661299(t *testing.T) {
 func TestUsageOfAnEarlierEnd(t *testing.T) {
 	s := open(t, migrated(t, "parley.db"))
 	m := chat.Message{Memory: chat.Memory{ID: "m", Room: "room"}, Place: chat.Room{ID: "room"}}
-	acc, err := s.Accept(t.Context(), m, chat.JoinRule{Kind: chat.RunReply})
-	require.NoError(t, err)
+	acc := require.Value(s.Accept(t.Context(), m, chat.JoinRule{Kind: chat.RunReply}))(t)
 	usage := llm.UsageSum{Calls: 1}
 	require.NoError(t, s.Finish(t.Context(), acc.Run, 0, answer.Outcome{Status: answer.Completed, Usage: &usage}, chat.Memory{}))
 	for _, want := range []bool{true, false} {
@@ -210,9 +186,7 @@ func TestUsageOfAnEarlierEnd(t *testing.T) {
 		if err != nil || (run.Outcome.Usage != nil) != want {
 			t.Errorf("its usage is %v, %v; want one: %v", run.Outcome.Usage, err, want)
 		}
-		if _, err := s.writer.ExecContext(t.Context(), `UPDATE runs SET epoch = epoch + 1`); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(s.writer.ExecContext(t.Context(), `UPDATE runs SET epoch = epoch + 1`))(t)
 	}
 }
 
@@ -236,9 +210,7 @@ func TestCountedOfA661299(t *testing.T) {
 	s := openWrittenByA661299(t)
 	for run, want := range map[chat.RunID]int{"telegram/1/42#3": 0, "telegram/1/-7#3": 1} {
 		charge := quota.Charge{Bucket: "bucket of " + string(run), Cost: quota.Cost{Messages: 1}}
-		if _, err := s.Count(t.Context(), "2026-11-22", run, charge); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(s.Count(t.Context(), "2026-11-22", run, charge))(t)
 		if got, err := s.Spent(t.Context(), "2026-11-22", charge.Bucket); err != nil || got.Messages != want {
 			t.Errorf("%s: %d messages are counted, %v; want %d", run, got.Messages, err, want)
 		}

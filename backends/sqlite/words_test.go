@@ -22,17 +22,12 @@ func TestForgottenWordsAreGone(t *testing.T) {
 	s := open(t, path)
 	for id, text := range map[chat.MemoryID]string{"a": "zanzibarine", "b": "quetzalling", "c": "something else"} {
 		in := chat.Message{Memory: chat.Memory{ID: id, Room: "room", Author: "ada", Text: text, At: time.Now()}, Place: chat.Room{ID: "room"}}
-		if _, err := s.Accept(t.Context(), in, chat.JoinRule{}); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(s.Accept(t.Context(), in, chat.JoinRule{}))(t)
 	}
-	if _, err := s.IndexWords(t.Context(), 10, time.Time{}); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(s.IndexWords(t.Context(), 10, time.Time{}))(t)
 	held := func(word string) (n int) {
 		for _, name := range []string{path, path + "-wal"} {
-			data, err := os.ReadFile(name)
-			require.NoError(t, err)
+			data := require.Value(os.ReadFile(name))(t)
 			n += bytes.Count(data, []byte(word))
 		}
 		return n
@@ -73,9 +68,7 @@ func TestRoomsWithOneHash(t *testing.T) {
 	group.Wait()
 	say("room", many-1, "which?")
 	say("other", 0, "many secrets")
-	if _, err := s.IndexWords(t.Context(), 2*many, time.Time{}); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(s.IndexWords(t.Context(), 2*many, time.Time{}))(t)
 	err := s.memories.write(t.Context(), func(ctx context.Context, tx *conn) error {
 		_, err := tx.ExecContext(ctx, `UPDATE memory_words SET room = ? WHERE room = ?`, record.RoomWord("room"), record.RoomWord("other"))
 		return err

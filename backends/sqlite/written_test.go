@@ -17,12 +17,9 @@ var writtenByA661299 string
 func openWrittenByA661299(t *testing.T, extra ...string) *Store {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "parley.db")
-	db, err := connect(path, Options{})
-	require.NoError(t, err)
+	db := require.Value(connect(path, Options{}))(t)
 	for _, statement := range append([]string{writtenByA661299}, extra...) {
-		if _, err := db.Exec(statement); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(db.Exec(statement))(t)
 	}
 	require.NoError(t, db.Close())
 	return open(t, path)

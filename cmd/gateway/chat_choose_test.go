@@ -71,8 +71,7 @@ func TestChooseForAScript(t *testing.T) {
 	asks.Dir = dir
 	var out bytes.Buffer
 	asks.Stdout = &out
-	notes, err := asks.StderrPipe()
-	require.NoError(t, err)
+	notes := require.Value(asks.StderrPipe())(t)
 	require.NoError(t, asks.Start())
 	var told strings.Builder
 	for lines := bufio.NewScanner(notes); lines.Scan() && !strings.Contains(lines.Text(), "--continue"); {

@@ -33,8 +33,7 @@ func TestChatIsLeft(t *testing.T) {
 			model := []string{"OPENAI_BASE_URL=" + server.URL + "/v1", "OPENAI_MODEL=m"}
 			c := command(t, model, "chat", "--json", "-p", "Tell me a long story")
 			configure(t, c, "shutdown: 5m\n") // more than this test has
-			out, err := c.StdoutPipe()
-			require.NoError(t, err)
+			out := require.Value(c.StdoutPipe())(t)
 			require.NoError(t, c.Start())
 			for lines := bufio.NewScanner(out); lines.Scan() && !strings.Contains(lines.Text(), `"token"`); {
 			}
@@ -55,13 +54,11 @@ func TestChatIsLeft(t *testing.T) {
 // The chat finds the gateway of its configuration also where that had to take another address, because a stranger listens at
 // the configured one.
 func TestChatWhereTheGatewayListens(t *testing.T) {
-	stranger, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	stranger := require.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer stranger.Close()
 	first := command(t, nil, "chat")
 	configure(t, first, "web:\n  listen: "+stranger.Addr().String()+"\n")
-	typed, err := first.StdinPipe()
-	require.NoError(t, err)
+	typed := require.Value(first.StdinPipe())(t)
 	require.NoError(t, first.Start())
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		_, err := os.Stat(filepath.Join(first.Dir, "parley.db.local"))

@@ -127,8 +127,7 @@ func TestChatWithTheRunningGateway(t *testing.T) {
 	fake.Queue(modelfake.Script{modelfake.Text("I was here before.")})
 	server := httptest.NewServer(fake)
 	defer server.Close()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	l := require.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	address := l.Addr().String()
 	l.Close()
 	running := command(t, []string{"OPENAI_BASE_URL=" + server.URL + "/v1", "OPENAI_MODEL=m"})
@@ -154,8 +153,7 @@ func TestChatWithPictures(t *testing.T) {
 	defer server.Close()
 	model := []string{"OPENAI_BASE_URL=" + server.URL + "/v1", "OPENAI_MODEL=m"}
 	running := command(t, model)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	l := require.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	address := l.Addr().String()
 	l.Close()
 	file := "web:\n  listen: " + address + "\nmodels:\n  image:\n    model: brush\n"
@@ -174,8 +172,7 @@ func TestChatWithPictures(t *testing.T) {
 		if resp, err := http.Get("http://" + address + "/" + string(at)); err != nil || resp.StatusCode != http.StatusNotFound {
 			t.Errorf("without a login: %v, %v", resp, err)
 		}
-		resp, err := browser.Get("http://" + address + "/" + string(at))
-		require.NoError(t, err)
+		resp := require.Value(browser.Get("http://" + address + "/" + string(at)))(t)
 		picture, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if err != nil || !bytes.Equal(picture, modelfake.Picture(2, 2)) {
@@ -196,12 +193,10 @@ func ownersBrowser(t *testing.T, env []string, dir, address string) *http.Client
 		t.Fatalf("%v: %s", err, out)
 	}
 	code, _, _ := strings.Cut(string(out), "\n")
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address+"/api/login", strings.NewReader(`{"code":"`+code+`"}`))
-	require.NoError(t, err)
+	req := require.Value(http.NewRequestWithContext(t.Context(), http.MethodPost, address+"/api/login", strings.NewReader(`{"code":"`+code+`"}`)))(t)
 	req.Header.Set("Origin", address)
 	req.Header.Set("Content-Type", "application/json")
-	jar, err := cookiejar.New(nil)
-	require.NoError(t, err)
+	jar := require.Value(cookiejar.New(nil))(t)
 	client := &http.Client{Jar: jar}
 	resp, err := client.Do(req)
 	if err != nil || resp.StatusCode/100 != 2 {

@@ -44,8 +44,7 @@ func newContainer(t *testing.T) container {
 	})
 	require.NoError(t, os.Mkdir(filepath.Join(context, "deploy"), 0o755))
 	require.NoError(t, exec.Command("cp", binary, filepath.Join(context, "deploy/gateway")).Run())
-	dockerfile, err := filepath.Abs(filepath.Join(top, "deploy/Dockerfile"))
-	require.NoError(t, err)
+	dockerfile := require.Value(filepath.Abs(filepath.Join(top, "deploy/Dockerfile")))(t)
 	c.run(t, "bud", "--isolation=chroot", "--format=docker", "--build-arg=PROGRAM=prebuilt", "--file="+dockerfile, "--tag=parley", context)
 	c.run(t, "from", "--name="+inContainer, "parley")
 	return c

@@ -32,8 +32,7 @@ type deployed struct {
 
 func deployFile(t *testing.T, name string) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(top, "deploy", name))
-	require.NoError(t, err)
+	data := require.Value(os.ReadFile(filepath.Join(top, "deploy", name)))(t)
 	return string(data)
 }
 
@@ -74,8 +73,7 @@ var replicaNames = []string{"gateway1", "gateway2", "gateway3"}
 // namedVariables returns the environment variables that config.yaml names.
 func namedVariables(t *testing.T) (names []string) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(top, "deploy", "config.yaml"))
-	require.NoError(t, err)
+	text := require.Value(os.ReadFile(filepath.Join(top, "deploy", "config.yaml")))(t)
 	for _, m := range regexp.MustCompile(`\$\{env:(\w+)`).FindAllStringSubmatch(string(text), -1) {
 		names = append(names, m[1])
 	}
@@ -180,8 +178,7 @@ func TestDeployedProxy(t *testing.T) {
 // The image is built from what there is, with the Go of go.mod. It has no other program, checks its health, and does not run as root.
 func TestDockerfile(t *testing.T) {
 	text := deployFile(t, "Dockerfile")
-	mod, err := os.ReadFile(filepath.Join(top, "go.mod"))
-	require.NoError(t, err)
+	mod := require.Value(os.ReadFile(filepath.Join(top, "go.mod")))(t)
 	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(string(mod))[1]
 	entry := regexp.MustCompile(`(?m)^ENTRYPOINT (.*)$`).FindStringSubmatch(text)
 	var program []string
@@ -225,8 +222,7 @@ func TestDeployedSingleGateway(t *testing.T) {
 
 // The manifests have no field that Kubernetes does not know, the program accepts their configuration, and a pod has enough time to stop.
 func TestKubernetesManifests(t *testing.T) {
-	file, err := filepath.Abs(filepath.Join(top, "deploy/kubernetes/parley.yaml"))
-	require.NoError(t, err)
+	file := require.Value(filepath.Abs(filepath.Join(top, "deploy/kubernetes/parley.yaml")))(t)
 	check := func(file string) ([]byte, error) {
 		c := exec.CommandContext(t.Context(), "go", "run", "-C", filepath.Join(top, "tools/kubernetes"), ".", file) // a module of its own: the types are heavy
 		return c.CombinedOutput()

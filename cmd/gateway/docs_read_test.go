@@ -20,14 +20,12 @@ func docCommands(t *testing.T) map[string][]string {
 	t.Helper()
 	var pages []string
 	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "docs/*/*/*.md", "bench/*.md"} {
-		matches, err := filepath.Glob(filepath.Join(top, pattern))
-		require.NoError(t, err)
+		matches := require.Value(filepath.Glob(filepath.Join(top, pattern)))(t)
 		pages = append(pages, matches...)
 	}
 	found := map[string][]string{}
 	for _, page := range pages {
-		source, err := os.ReadFile(page)
-		require.NoError(t, err)
+		source := require.Value(os.ReadFile(page))(t)
 		for _, line := range codeLines(source) {
 			if c, ok := asCommand(line); ok && !slices.Contains(found[c], page) {
 				found[c] = append(found[c], page)

@@ -124,8 +124,7 @@ func TestCommandsOfTheDocs(t *testing.T) {
 
 // The page for operators names the keys that need a restart.
 func TestOperatorsReadWhatNeedsARestart(t *testing.T) {
-	page, err := os.ReadFile("../../docs/operate.md")
-	require.NoError(t, err)
+	page := require.Value(os.ReadFile("../../docs/operate.md"))(t)
 	list := "`" + strings.Join(config.RestartKeys(), "`, `") + "`"
 	if !strings.Contains(string(page), list) {
 		t.Errorf("docs/operate.md does not have: %s", list)
@@ -153,8 +152,7 @@ func TestWrongCommandsAreFound(t *testing.T) {
 
 // The addresses of the gateway in the README are served without any configuration.
 func TestAddressesOfTheReadme(t *testing.T) {
-	readme, err := os.ReadFile(filepath.Join(top, "README.md"))
-	require.NoError(t, err)
+	readme := require.Value(os.ReadFile(filepath.Join(top, "README.md")))(t)
 	paths := regexp.MustCompile(`http://127\.0\.0\.1:8080(/[\w./-]*)`).FindAllSubmatch(readme, -1)
 	if len(paths) == 0 {
 		t.Fatal("the README names no address of the gateway; want at least one")
@@ -163,8 +161,7 @@ func TestAddressesOfTheReadme(t *testing.T) {
 	defer g.wait(t)
 	defer g.Process.Kill()
 	for _, p := range paths {
-		resp, err := http.Get(g.url + string(p[1]))
-		require.NoError(t, err)
+		resp := require.Value(http.Get(g.url + string(p[1])))(t)
 		resp.Body.Close()
 		if resp.StatusCode != http.StatusOK {
 			t.Errorf("%s is %d", p[1], resp.StatusCode)
@@ -244,8 +241,7 @@ func serves(t *testing.T, line string) string {
 	defer cancel()
 	line = strings.ReplaceAll(line, "TELEGRAM_TOKEN=your-token", "TELEGRAM_TOKEN=123456789:"+strings.Repeat("a", 35)) // its form is checked
 	c := shell(ctx, emptyFolder(t), "exec env "+line)
-	out, err := c.StdoutPipe()
-	require.NoError(t, err)
+	out := require.Value(c.StdoutPipe())(t)
 	require.NoError(t, c.Start())
 	first := make([]byte, 256)
 	n, err := out.Read(first)

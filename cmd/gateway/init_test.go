@@ -160,8 +160,7 @@ func await(t *testing.T, fake *telegramfake.Server, chat telegramfake.Chat, text
 func TestInitRefuses(t *testing.T) {
 	fake, api, model := setupServers(t)
 	wrong := "123456789:" + strings.Repeat("a", 35)
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	taken := require.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { _ = taken.Close() }) // the cases end later
 	locked := httptest.NewServer(modelfake.New(modelfake.Options{Key: "sk-right-0123456789", Models: []string{"gpt-4.1-mini"}}))
 	t.Cleanup(locked.Close)
@@ -248,12 +247,10 @@ func TestInitIsLeft(t *testing.T) {
 			in, err := set.StdinPipe() // stays open
 			require.NoError(t, err)
 			t.Cleanup(func() { _ = in.Close() })
-			out, err := set.StdoutPipe()
-			require.NoError(t, err)
+			out := require.Value(set.StdoutPipe())(t)
 			require.NoError(t, set.Start())
 			for text := make([]byte, 1000); ; {
-				n, err := out.Read(text)
-				require.NoError(t, err)
+				n := require.Value(out.Read(text))(t)
 				if strings.Contains(string(text[:n]), "Token of") {
 					break
 				}

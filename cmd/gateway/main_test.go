@@ -69,8 +69,7 @@ type gateway struct {
 func start(t *testing.T, c *exec.Cmd) *gateway {
 	t.Helper()
 	g := &gateway{Cmd: c, rest: make(chan struct{}), setup: make(chan string, 1)}
-	out, err := c.StdoutPipe()
-	require.NoError(t, err)
+	out := require.Value(c.StdoutPipe())(t)
 	c.Stderr = &g.stderr
 	require.NoError(t, c.Start())
 	lines := bufio.NewScanner(out)
@@ -126,8 +125,7 @@ func (g *gateway) ask(t *testing.T, text string) io.ReadCloser {
 	t.Cleanup(func() { resp.Body.Close() })
 	r := bufio.NewReader(resp.Body)
 	for {
-		line, err := r.ReadString('\n')
-		require.NoError(t, err)
+		line := require.Value(r.ReadString('\n'))(t)
 		if strings.Contains(line, `"token"`) {
 			return resp.Body
 		}
@@ -137,8 +135,7 @@ func (g *gateway) ask(t *testing.T, text string) io.ReadCloser {
 // Nothing but the program: it answers, says what is off, and ends well when told to.
 func TestRunWithNothingConfigured(t *testing.T) {
 	g := start(t, command(t, nil, "--listen", "127.0.0.1:0"))
-	resp, err := http.Get(g.url + "/")
-	require.NoError(t, err)
+	resp := require.Value(http.Get(g.url + "/"))(t)
 	page, _ := io.ReadAll(resp.Body)
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusOK || !bytes.Contains(page, []byte("Parley")) {

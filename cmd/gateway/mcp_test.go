@@ -80,10 +80,8 @@ func TestLoginToMCPServer(t *testing.T) {
 			if said := checkOfShop(t, c); !strings.Contains(said, "it needs a login: gateway mcp login shop") {
 				t.Errorf("before the login: %s", said)
 			}
-			in, err := c.StdinPipe()
-			require.NoError(t, err)
-			out, err := c.StdoutPipe()
-			require.NoError(t, err)
+			in := require.Value(c.StdinPipe())(t)
+			out := require.Value(c.StdoutPipe())(t)
 			require.NoError(t, c.Start())
 			var shown strings.Builder
 			for lines := bufio.NewScanner(out); lines.Scan(); {
@@ -98,8 +96,7 @@ func TestLoginToMCPServer(t *testing.T) {
 					}
 					return nil
 				}}
-				res, err := client.Get(address)
-				require.NoError(t, err)
+				res := require.Value(client.Get(address))(t)
 				res.Body.Close()
 				if pastes {
 					fmt.Fprintln(in, res.Header.Get("Location"))
@@ -111,8 +108,7 @@ func TestLoginToMCPServer(t *testing.T) {
 			if said := checkOfShop(t, c); !strings.Contains(said, "1 tools: list (write)") {
 				t.Errorf("after the login: %s", said)
 			}
-			s, err := sqlite.Open(t.Context(), filepath.Join(c.Dir, "parley.db"), sqlite.Options{})
-			require.NoError(t, err)
+			s := require.Value(sqlite.Open(t.Context(), filepath.Join(c.Dir, "parley.db"), sqlite.Options{}))(t)
 			defer s.Close()
 			if row, err := s.Kept(t.Context(), `plugin "mcp" login shop`); err != nil || !strings.Contains(row, "Sealed") || strings.Contains(row, "s3cr3t") {
 				t.Errorf("stored is %q, %v", row, err)

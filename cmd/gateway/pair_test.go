@@ -20,8 +20,7 @@ import (
 // knock has strangers wait in the store of a gateway that does not run.
 func knock(t *testing.T, dir string, codes map[chat.EntityID]string) {
 	t.Helper()
-	s, err := sqlite.Open(t.Context(), filepath.Join(dir, "parley.db"), sqlite.Options{})
-	require.NoError(t, err)
+	s := require.Value(sqlite.Open(t.Context(), filepath.Join(dir, "parley.db"), sqlite.Options{}))(t)
 	for id, code := range codes {
 		k := chat.PairingRequest{Person: chat.Person{ID: id, Name: "E\x1bve", Since: time.Now()}, Code: code, Ends: time.Now().Add(time.Hour)}
 		if _, _, err := s.RequestPairing(t.Context(), k, chat.PairingRule{Limit: 5}); err != nil {
@@ -67,11 +66,9 @@ func TestCodeApprovesUser(t *testing.T) {
 	pair(0, "become the owner: EEEE-FFFF\n", "--list")
 	pair(0, "waiting  telegram:2", "--list")
 	for _, token := range []string{"", "Bearer ", "Bearer wrong"} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/local/pair", strings.NewReader("{}"))
-		require.NoError(t, err)
+		req := require.Value(http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/local/pair", strings.NewReader("{}")))(t)
 		req.Header.Set("Authorization", token)
-		resp, err := http.DefaultClient.Do(req)
-		require.NoError(t, err)
+		resp := require.Value(http.DefaultClient.Do(req))(t)
 		resp.Body.Close()
 		if resp.StatusCode != http.StatusNotFound {
 			t.Errorf("with the token %q: %d", token, resp.StatusCode)
@@ -114,21 +111,18 @@ func TestPairWeb(t *testing.T) {
 	}
 	ask := func(method, body string, cookies ...*http.Cookie) *http.Response {
 		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), method, g.url+"/api/login", strings.NewReader(body))
-		require.NoError(t, err)
+		req := require.Value(http.NewRequestWithContext(t.Context(), method, g.url+"/api/login", strings.NewReader(body)))(t)
 		req.Header.Set("Origin", g.url)
 		req.Header.Set("Content-Type", "application/json")
 		for _, c := range cookies {
 			req.AddCookie(c)
 		}
-		resp, err := http.DefaultClient.Do(req)
-		require.NoError(t, err)
+		resp := require.Value(http.DefaultClient.Do(req))(t)
 		t.Cleanup(func() { _ = resp.Body.Close() })
 		return resp
 	}
 	owns := func(c *http.Cookie) bool {
-		body, err := io.ReadAll(ask(http.MethodGet, "", c).Body)
-		require.NoError(t, err)
+		body := require.Value(io.ReadAll(ask(http.MethodGet, "", c).Body))(t)
 		return strings.Contains(string(body), "true")
 	}
 	cookies := ask(http.MethodPost, `{"code":"`+code+`"}`).Cookies()

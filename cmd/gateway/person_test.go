@@ -101,8 +101,7 @@ func checkRoom(t *testing.T, g *gateway, account, room string) {
 // conversationOf returns the account that stands for the only web conversation, from the gateway's store of runs.
 func conversationOf(t *testing.T, g *gateway) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(g.Dir, "parley.db-wal"))
-	require.NoError(t, err)
+	data := require.Value(os.ReadFile(filepath.Join(g.Dir, "parley.db-wal")))(t)
 	id := regexp.MustCompile(`web/[0-9a-f]{32}`).Find(data)
 	return strings.Replace(string(id), "/", ":", 1)
 }

@@ -22,14 +22,11 @@ import (
 // inTerminal gives c a terminal, as a shell does, and returns the other end of it.
 func inTerminal(t *testing.T, c *exec.Cmd) *os.File {
 	t.Helper()
-	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
-	require.NoError(t, err)
+	master := require.Value(os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0))(t)
 	t.Cleanup(func() { _ = master.Close() })
 	require.NoError(t, unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0))
-	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
-	require.NoError(t, err)
-	tty, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
-	require.NoError(t, err)
+	n := require.Value(unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN))(t)
+	tty := require.Value(os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0))(t)
 	t.Cleanup(func() { _ = tty.Close() })
 	c.Stdin, c.SysProcAttr = tty, &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	return master
@@ -66,11 +63,9 @@ func TestClosedTerminalShutsDown(t *testing.T) {
 // get returns the body of a page.
 func (g *gateway) get(t *testing.T, path string) string {
 	t.Helper()
-	resp, err := http.Get(g.url + path)
-	require.NoError(t, err)
+	resp := require.Value(http.Get(g.url + path))(t)
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
+	body := require.Value(io.ReadAll(resp.Body))(t)
 	return string(body)
 }
 
@@ -139,8 +134,7 @@ func TestReload(t *testing.T) {
 // for reloads that the service begins itself. A change that was not handed over is not reported as a reload.
 func TestServiceReloads(t *testing.T) {
 	root, creds, runtime := t.TempDir(), t.TempDir(), t.TempDir()
-	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(creds, "notify"), Net: "unixgram"})
-	require.NoError(t, err)
+	conn := require.Value(net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(creds, "notify"), Net: "unixgram"}))(t)
 	defer conn.Close()
 	write := func(dir, name, text string) {
 		t.Helper()

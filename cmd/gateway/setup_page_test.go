@@ -24,22 +24,18 @@ import (
 // form sends a form of the setup page, and returns the status and the page.
 func form(t *testing.T, address string, values url.Values) (int, string) {
 	t.Helper()
-	resp, err := http.PostForm(address, values)
-	require.NoError(t, err)
+	resp := require.Value(http.PostForm(address, values))(t)
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
+	body := require.Value(io.ReadAll(resp.Body))(t)
 	return resp.StatusCode, html.UnescapeString(string(body))
 }
 
 // page returns the status and the body of an address.
 func page(t *testing.T, address string) (int, string) {
 	t.Helper()
-	resp, err := http.Get(address)
-	require.NoError(t, err)
+	resp := require.Value(http.Get(address))(t)
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
+	body := require.Value(io.ReadAll(resp.Body))(t)
 	return resp.StatusCode, string(body)
 }
 
@@ -136,8 +132,7 @@ func TestSetupInTheBrowser(t *testing.T) {
 func TestSetupOfAModelAppliesByItself(t *testing.T) {
 	_, _, model := setupServers(t)
 	g := start(t, command(t, nil, "--listen", "127.0.0.1:0"))
-	address, err := url.Parse(<-g.setup)
-	require.NoError(t, err)
+	address := require.Value(url.Parse(<-g.setup))(t)
 	status, body := form(t, g.url+"/setup", url.Values{"code": address.Query()["code"], "model": {model}, "name": {"Ada"}})
 	if status != 200 || !strings.Contains(body, "applies them within seconds") || strings.Contains(body, "Ctrl-C") {
 		t.Fatalf("the form: %d %s", status, body)
@@ -179,8 +174,7 @@ func TestSetupInChromium(t *testing.T) {
 	t.Cleanup(cancel)
 	do := func(script string) string {
 		t.Helper()
-		v, err := chromedp.Run(ctx, chromedp.Evaluate[string](script))
-		require.NoError(t, err)
+		v := require.Value(chromedp.Run(ctx, chromedp.Evaluate[string](script)))(t)
 		return v
 	}
 	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(<-g.setup)))

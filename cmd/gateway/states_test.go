@@ -112,8 +112,7 @@ func TestCheckNeverWaits(t *testing.T) {
 // silentServer accepts connections and says nothing, until the end of the test. It returns its address.
 func silentServer(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	l := require.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -66,11 +66,9 @@ func (s Suite[W]) Run(t *testing.T) {
 }
 
 func (s Suite[W]) newRun(t *testing.T) *suiteRun {
-	w, err := s.New()
-	require.NoError(t, err)
+	w := require.Value(s.New())(t)
 	net := sim.NewNet()
-	l, err := net.Listen("tcp", s.At)
-	require.NoError(t, err)
+	l := require.Value(net.Listen("tcp", s.At))(t)
 	Serve(t, l, w.Handler())
 	connect := func() Bot { return s.Connect(w, net) }
 	return &suiteRun{T: t, Platform: w, connect: connect, bot: connect(), budgets: s.Budgets}

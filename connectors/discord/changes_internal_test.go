@@ -68,8 +68,7 @@ func TestWelcomeMessageAnnouncesMember(t *testing.T) {
 			}
 			return chat.Accepted{}, nil
 		})
-		m, err := parseMessage([]byte(raw))
-		require.NoError(t, err)
+		m := require.Value(parseMessage([]byte(raw)))(t)
 		q.take(m)
 		q.close()
 		if got != want {

@@ -54,8 +54,7 @@ func TestOwnEdits(t *testing.T) {
 		w.say("hello")
 		w.settle()
 		s := w.open()
-		id, err := s.Post(w.Context(), s.Render(answer.View{Segments: []answer.Segment{{Text: "one"}}})[0], "n")
-		require.NoError(t, err)
+		id := require.Value(s.Post(w.Context(), s.Render(answer.View{Segments: []answer.Segment{{Text: "one"}}})[0], "n"))(t)
 		w.fake.UserEdit(id, "two")
 		if all := w.changes(); len(all) != 0 {
 			t.Errorf("handed in %+v; want none", all)

@@ -20,8 +20,7 @@ var offer = &answer.Choices{ID: "ABCDEFGHIJKLMNOPQRSTUVWXYZ", Options: []string{
 func TestButtons(t *testing.T) {
 	withBot(t, func(w *botHarness) {
 		s := w.askedSink()
-		id, err := s.Post(w.Context(), progressive.Part{Text: "Which?", Offer: offer}, "run/0")
-		require.NoError(t, err)
+		id := require.Value(s.Post(w.Context(), progressive.Part{Text: "Which?", Offer: offer}, "run/0"))(t)
 		if got := w.fake.Messages(w.channel)[1].Buttons(); len(got) != 6 || got[5] != (discordfake.Button{Label: "6", ID: offer.ID, Value: "5"}) {
 			t.Errorf("a menu of %+v", got)
 		}
@@ -63,9 +62,7 @@ func TestPresses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			withBot(t, func(w *botHarness) {
 				s := w.askedSink()
-				if _, err := s.Post(w.Context(), progressive.Part{Text: "Which?", Offer: offer}, "run/0"); err != nil {
-					t.Fatal(err)
-				}
+				require.Value(s.Post(w.Context(), progressive.Part{Text: "Which?", Offer: offer}, "run/0"))(t)
 				var got []chat.Choice
 				w.Choose = func(ctx context.Context, in chat.Choice) (chat.Accepted, error) {
 					got = append(got, in)
@@ -98,9 +95,7 @@ func TestPressesAnsweredElsewhere(t *testing.T) {
 	for code, status := range map[int]int{10062: 404, 40060: 400} {
 		withBot(t, func(w *botHarness) {
 			s := w.askedSink()
-			if _, err := s.Post(w.Context(), progressive.Part{Text: "Which?", Offer: offer}, "run/0"); err != nil {
-				t.Fatal(err)
-			}
+			require.Value(s.Post(w.Context(), progressive.Part{Text: "Which?", Offer: offer}, "run/0"))(t)
 			var taken atomic.Int32
 			w.Choose = func(context.Context, chat.Choice) (chat.Accepted, error) { taken.Add(1); return chat.Accepted{}, nil }
 			w.fake.Fault(discordfake.Match{Route: discordfake.AnswerPress}, discordfake.ErrorCode(status, code, "no"))

@@ -53,8 +53,7 @@ type botHarness struct {
 }
 
 func loadSpec(t *testing.T) *discordfake.Spec {
-	spec, err := discordfake.SharedSpec()
-	require.NoError(t, err)
+	spec := require.Value(discordfake.SharedSpec())(t)
 	if spec == nil {
 		t.Log("PARLEY_SPECS IS NOT SET: requests are not compared with Discord's description of its API")
 	}
@@ -72,8 +71,7 @@ func withBot(t *testing.T, tell func(w *botHarness), opts ...discordfake.Option)
 		w.fake = discordfake.New(append([]discordfake.Option{discordfake.WithToken(token), discordfake.WithSpec(spec)}, opts...)...)
 		w.guild = w.fake.AddGuild("guild")
 		w.channel, w.ann = w.fake.AddChannel(w.guild, "general"), w.fake.AddUser("ann")
-		l, err := w.net.Listen("tcp", "discord.test:80")
-		require.NoError(t, err)
+		l := require.Value(w.net.Listen("tcp", "discord.test:80"))(t)
 		served := make(chan error, 1)
 		go func() { served <- w.fake.Serve(l) }()
 		w.kept = map[string]string{}
@@ -268,8 +266,7 @@ func (w *botHarness) open() progressive.Sink {
 
 func (w *botHarness) openAt(a chat.Address) progressive.Sink {
 	w.Helper()
-	s, err := w.bot.Open(w.Context(), a)
-	require.NoError(w, err)
+	s := require.Value(w.bot.Open(w.Context(), a))(w)
 	return s
 }
 

@@ -93,8 +93,7 @@ func TestInbound(t *testing.T) {
 }
 
 func inboundOf(t *testing.T, raw []byte, p place) string {
-	m, err := parseMessage(raw)
-	require.NoError(t, err)
+	m := require.Value(parseMessage(raw))(t)
 	if !m.concerns(us) {
 		return "ignored"
 	}
@@ -111,8 +110,7 @@ func inboundOf(t *testing.T, raw []byte, p place) string {
 		t.Fatal(err)
 	}
 	require.NoError(t, json.Unmarshal(raw, &fields))
-	out, err := json.MarshalIndent(filled(fields), "", " ")
-	require.NoError(t, err)
+	out := require.Value(json.MarshalIndent(filled(fields), "", " "))(t)
 	return string(out)
 }
 
@@ -250,8 +248,7 @@ func TestRender(t *testing.T) {
 		t.Fatal("no cases", err)
 	}
 	for _, f := range files {
-		text, err := os.ReadFile(f)
-		require.NoError(t, err)
+		text := require.Value(os.ReadFile(f))(t)
 		var b strings.Builder
 		for _, p := range rendered(string(text)) {
 			b.WriteString("---- part\n" + p.Text + "\n")

@@ -19,8 +19,7 @@ import (
 func TestLoopback(t *testing.T) {
 	fake := discordfake.New(discordfake.WithToken(token), discordfake.WithSpec(loadSpec(t)))
 	channel, ann := fake.AddChannel(fake.AddGuild("guild"), "general"), fake.AddUser("ann")
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	l := require.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	served := make(chan error, 1)
 	go func() { served <- fake.Serve(l) }()
 	bot := discord.New(discord.Config{Token: token, APIURL: "http://" + l.Addr().String()}, connectortest.Deps(nil))
@@ -39,11 +38,8 @@ func TestLoopback(t *testing.T) {
 	if m.Text != "question" || !m.Addressed {
 		t.Errorf("heard %+v", m)
 	}
-	s, err := bot.Open(ctx, m.Address)
-	require.NoError(t, err)
-	if _, err := s.Post(ctx, part("answer"), "n"); err != nil {
-		t.Error(err)
-	}
+	s := require.Value(bot.Open(ctx, m.Address))(t)
+	require.Value(s.Post(ctx, part("answer"), "n"))(t)
 	cancel()
 	require.NoError(t, <-ended)
 	if shown := fake.Messages(channel); len(shown) != 2 || shown[1].Content != "answer" {

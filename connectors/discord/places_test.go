@@ -43,8 +43,7 @@ func TestInvitationIsLogged(t *testing.T) {
 		if found == nil {
 			t.Fatalf("no link in %s", w.log.String())
 		}
-		link, err := url.Parse(found[1])
-		require.NoError(t, err)
+		link := require.Value(url.Parse(found[1]))(t)
 		q := link.Query()
 		if q.Get("client_id") == "" || q.Get("scope") != "bot applications.commands" || q.Get("permissions") == "" || q.Get("permissions") == "0" {
 			t.Errorf("the link is %s", link)

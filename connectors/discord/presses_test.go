@@ -12,6 +12,7 @@ import (
 
 	"parley/connectors/discord/discordfake"
 	"parley/core/chat"
+	"parley/internal/require"
 	"parley/progressive"
 )
 
@@ -21,9 +22,7 @@ func (w *botHarness) postInChannels(channels int) (messages []string) {
 		channel := w.fake.AddChannel(w.guild, fmt.Sprint("room-", i))
 		w.fake.Say(channel, w.ann, "ask me", discordfake.MentionBot())
 		w.settle()
-		if _, err := w.open().Post(w.Context(), progressive.Part{Text: "Which?", Offer: offer}, fmt.Sprint("run/", i)); err != nil {
-			w.Fatal(err)
-		}
+		require.Value(w.open().Post(w.Context(), progressive.Part{Text: "Which?", Offer: offer}, fmt.Sprint("run/", i)))(w)
 		all := w.fake.Messages(channel)
 		messages = append(messages, all[len(all)-1].ID)
 	}

@@ -130,8 +130,7 @@ func (p *recordingProxy) tunnel(w http.ResponseWriter) {
 // listen serves h until the test ends, and returns where.
 func listen(t *testing.T, h http.Handler) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	l := require.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	server := &http.Server{Handler: h}
 	go func() { _ = server.Serve(l) }()
 	t.Cleanup(func() { _ = server.Close() })

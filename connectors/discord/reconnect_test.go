@@ -24,8 +24,7 @@ func TestResumeIsGivenUp(t *testing.T) {
 		},
 		"address that never answers": {
 			func(w *botHarness) {
-				l, err := w.net.Listen("tcp", "silent.test:80")
-				require.NoError(w, err)
+				l := require.Value(w.net.Listen("tcp", "silent.test:80"))(w)
 				w.Cleanup(func() { _ = l.Close() })
 				w.fake.SetResumeURL("ws://silent.test:80")
 			},

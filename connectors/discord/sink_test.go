@@ -33,8 +33,7 @@ func (w *botHarness) askedSink() progressive.Sink {
 
 func (w *botHarness) post(s progressive.Sink, text, nonce string) string {
 	w.Helper()
-	id, err := s.Post(w.Context(), part(text), nonce)
-	require.NoError(w, err)
+	id := require.Value(s.Post(w.Context(), part(text), nonce))(w)
 	return id
 }
 
@@ -47,9 +46,7 @@ func TestSaidUnasked(t *testing.T) {
 	withBot(t, func(w *botHarness) {
 		w.askedSink()
 		s := w.openAt(w.newest().Here().Address)
-		if _, err := s.Post(w.Context(), progressive.Part{Text: "by myself", ReplyTo: true}, "run/0"); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(s.Post(w.Context(), progressive.Part{Text: "by myself", ReplyTo: true}, "run/0"))(t)
 		if shown := w.fake.Messages(w.channel); len(shown) != 2 || shown[1].ReplyTo != "" {
 			t.Errorf("shown %+v", shown)
 		}
@@ -59,8 +56,7 @@ func TestSaidUnasked(t *testing.T) {
 func TestSink(t *testing.T) {
 	withBot(t, func(w *botHarness) {
 		s := w.askedSink()
-		id, err := s.Post(w.Context(), progressive.Part{Text: "an answer", ReplyTo: true}, "run/0")
-		require.NoError(t, err)
+		id := require.Value(s.Post(w.Context(), progressive.Part{Text: "an answer", ReplyTo: true}, "run/0"))(t)
 		if err := w.edit(s, id, "a longer answer"); err != nil {
 			t.Error(err)
 		}

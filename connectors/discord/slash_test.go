@@ -126,11 +126,8 @@ func TestResponsesExpire(t *testing.T) {
 		w.start()
 		w.HandleAs(func(context.Context, chat.Inbound) (chat.Accepted, error) { return chat.Accepted{Run: "run"}, nil })
 		ask, usage := w.openAt(w.command("ask", "question", "Hi")), w.openAt(w.command("usage"))
-		id, err := ask.Post(w.Context(), part("one"), "run/0")
-		require.NoError(t, err)
-		if _, err := usage.Post(w.Context(), part("secret"), "other/0"); err != nil {
-			t.Fatal(err)
-		}
+		id := require.Value(ask.Post(w.Context(), part("one"), "run/0"))(t)
+		require.Value(usage.Post(w.Context(), part("secret"), "other/0"))(t)
 		time.Sleep(15 * time.Minute)
 		if err := ask.(progressive.Editor).Edit(w.Context(), id, part("one, edited")); err != nil {
 			t.Error(err)
@@ -159,9 +156,7 @@ func TestFollowUps(t *testing.T) {
 		w.fake.Deny(w.channel, discordfake.SendMessages)
 		for _, command := range [][]string{{"ask", "question", "Hi"}, {"usage"}} {
 			s := w.openAt(w.command(command[0], command[1:]...))
-			if _, err := s.Post(w.Context(), part("one"), "run/0"); err != nil {
-				t.Fatal(err)
-			}
+			require.Value(s.Post(w.Context(), part("one"), "run/0"))(t)
 			w.fake.Fault(discordfake.Match{Route: discordfake.PostFollowUp}, discordfake.DropAfter())
 			if _, err := s.Post(w.Context(), part("two"), "run/1"); !errors.Is(err, progressive.ErrAmbiguous) {
 				t.Errorf("the fate of a follow-up: %v; want it unknown", err)
@@ -266,8 +261,7 @@ func TestExpiredTokenIsNotTheBots(t *testing.T) {
 
 // The guide's table has each command, and who sees its answer in a server. In a direct message, that is the user alone.
 func TestGuideListsEveryCommand(t *testing.T) {
-	page, err := os.ReadFile("../../docs/discord.md")
-	require.NoError(t, err)
+	page := require.Value(os.ReadFile("../../docs/discord.md"))(t)
 	for _, c := range chat.Commands() {
 		row := regexp.MustCompile("(?m)^\\| [^|]*`/" + string(c.Name) + "`[^|]*\\|.*\\| (all|you) \\|$").FindSubmatch(page)
 		want := "all"

@@ -21,8 +21,7 @@ func filePart(name, kind, data string) progressive.Part {
 // showsFile posts a file and returns its message.
 func (w *botHarness) showsFile(s progressive.Sink) (id string) {
 	w.Helper()
-	id, err := s.Post(w.Context(), filePart("one.png", "image/png", "1"), "run/files.1/0")
-	require.NoError(w, err)
+	id = require.Value(s.Post(w.Context(), filePart("one.png", "image/png", "1"), "run/files.1/0"))(w)
 	return id
 }
 
@@ -71,8 +70,7 @@ func TestFileNamesEndNoHeader(t *testing.T) {
 	withBot(t, func(w *botHarness) {
 		s := w.askedSink()
 		evil := filePart("a\"; name=\"b\r\nX-Evil: 1\r\n\r\nпривет😀.png", "image/png\r\nX-Evil: 1", "1")
-		id, err := s.Post(w.Context(), evil, "run/files.1/0")
-		require.NoError(t, err)
+		id := require.Value(s.Post(w.Context(), evil, "run/files.1/0"))(t)
 		evil.File.Name, evil.File.Type = "b"+evil.File.Name, ""
 		require.NoError(t, w.replace(s, id, evil))
 		a := w.fake.Messages(w.channel)[1].Attachments[0]

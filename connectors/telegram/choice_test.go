@@ -23,8 +23,7 @@ func TestButtons(t *testing.T) {
 		v := view("Let Eve in?")
 		v.Choices, v.Outcome = offer, answer.Outcome{Status: answer.Completed, Offer: offer}
 		parts := s.Render(v)
-		id, err := s.Post(t.Context(), parts[0], "")
-		require.NoError(t, err)
+		id := require.Value(s.Post(t.Context(), parts[0], ""))(t)
 		want := []telegramfake.Button{{Text: "Yes", Data: offer.ID + ":0"}, {Text: "No", Data: offer.ID + ":1"}}
 		if got := r.Messages(chat)[0].Buttons(); len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
 			t.Errorf("buttons %+v", got)
@@ -43,8 +42,7 @@ func TestApprovalColors(t *testing.T) {
 		v := view("May I order?")
 		v.Choices = &answer.Choices{ID: offer.ID, Options: []string{"Once", "Always here", "Deny"}, Approval: true}
 		v = v.Copied()
-		_, err := s.Post(t.Context(), s.Render(v)[0], "")
-		require.NoError(t, err)
+		require.Value(s.Post(t.Context(), s.Render(v)[0], ""))(t)
 		var got string
 		for _, b := range r.Messages(chat)[0].Buttons() {
 			got += b.Text + " " + b.Style + "; "
@@ -77,8 +75,7 @@ func TestQuestionsForWordsForceAReply(t *testing.T) {
 					chat = r.AddSupergroup("Crew", false)
 					s = newSink(r.bot, address{Chat: chat.ID, Kind: chat.Type})
 				}
-				id, err := s.Post(t.Context(), progressive.Part{Plain: "What shall I write?", Offer: &c.asked}, "")
-				require.NoError(t, err)
+				id := require.Value(s.Post(t.Context(), progressive.Part{Plain: "What shall I write?", Offer: &c.asked}, ""))(t)
 				m := r.Messages(chat)[0]
 				if b := m.Buttons(); m.ForcesReply != c.force || len(b) != 1 || b[0].Text != c.button {
 					t.Errorf("force %v, buttons %+v", m.ForcesReply, b)
@@ -111,8 +108,7 @@ func TestChosenOption(t *testing.T) {
 				open.Chosen = 0
 				v := view("Which?")
 				v.Choices = &open
-				id, err := s.Post(t.Context(), s.Render(v)[0], "")
-				require.NoError(t, err)
+				id := require.Value(s.Post(t.Context(), s.Render(v)[0], ""))(t)
 				v.Choices, v.Chosen = nil, &c.chosen
 				if c.old {
 					r.Fault(telegramfake.Fault{Method: "editMessageText", Status: 400, Body: `{"ok":false,"error_code":400,` +
@@ -189,9 +185,7 @@ func TestPresses(t *testing.T) {
 				room := r.last().Room
 				v := view("Let Eve in?")
 				v.Choices, v.Outcome = offer, answer.Outcome{Status: answer.Completed, Offer: offer}
-				if _, err := s.Post(t.Context(), s.Render(v)[0], ""); err != nil {
-					t.Fatal(err)
-				}
+				require.Value(s.Post(t.Context(), s.Render(v)[0], ""))(t)
 				var got []chat.Choice
 				r.Choose = func(ctx context.Context, in chat.Choice) (chat.Accepted, error) {
 					got = append(got, in)

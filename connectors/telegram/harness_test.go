@@ -36,13 +36,11 @@ type botHarness struct {
 // withBot runs f with virtual time. Afterwards no request was wrong in form, and the log holds no token.
 func withBot(t *testing.T, f func(*testing.T, *botHarness), opts ...telegramfake.Option) {
 	t.Helper()
-	spec, err := telegramfake.SharedSpec()
-	require.NoError(t, err)
+	spec := require.Value(telegramfake.SharedSpec())(t)
 	opts = append(opts, telegramfake.WithSpec(spec))
 	synctest.Test(t, func(t *testing.T) {
 		r := &botHarness{Server: telegramfake.New(opts...), t: t, net: sim.NewNet(), log: &sim.Log{}}
-		l, err := r.net.Listen("tcp", site)
-		require.NoError(t, err)
+		l := require.Value(r.net.Listen("tcp", site))(t)
 		connectortest.Serve(t, l, r.Server)
 		r.bot = r.another()
 		f(t, r)
@@ -133,8 +131,7 @@ func (r *botHarness) ask(c telegramfake.Chat, from telegramfake.User, text strin
 
 func (r *botHarness) open(a chat.Address) *sink {
 	r.t.Helper()
-	s, err := r.bot.Open(r.t.Context(), a)
-	require.NoError(r.t, err)
+	s := require.Value(r.bot.Open(r.t.Context(), a))(r.t)
 	return s.(*sink)
 }
 
@@ -147,8 +144,7 @@ func (r *botHarness) private() (telegramfake.Chat, *sink) {
 
 func (r *botHarness) post(s *sink, markdown string) string {
 	r.t.Helper()
-	id, err := s.Post(r.t.Context(), s.Render(view(markdown))[0], "")
-	require.NoError(r.t, err)
+	id := require.Value(s.Post(r.t.Context(), s.Render(view(markdown))[0], ""))(r.t)
 	return id
 }
 

@@ -86,8 +86,7 @@ func TestRichMessagesAreRead(t *testing.T) {
 // Each field of a message that the API describes either makes it a notice, or says something, or stands beside what says something. A new
 // kind is answered with the sentence for kinds that are not known.
 func TestKindsOfTheAPI(t *testing.T) {
-	spec, err := telegramfake.SharedSpec()
-	require.NoError(t, err)
+	spec := require.Value(telegramfake.SharedSpec())(t)
 	if spec == nil {
 		t.Skip("PARLEY_SPECS IS NOT SET")
 	}

@@ -217,11 +217,8 @@ func TestMigrationIsKept(t *testing.T) {
 		if got := r.last(); got.Room != room || got.Text != "later" {
 			t.Errorf(`in the next process %q came in %s; want %s and "later"`, got.Text, got.Room, room)
 		}
-		s, err := next.Open(t.Context(), chat.Address{ConnectorData: address{Chat: club.ID, Kind: group}.encode()})
-		require.NoError(t, err)
-		if _, err := s.Post(t.Context(), s.Render(view("hello"))[0], ""); err != nil {
-			t.Fatal(err)
-		}
+		s := require.Value(next.Open(t.Context(), chat.Address{ConnectorData: address{Chat: club.ID, Kind: group}.encode()}))(t)
+		require.Value(s.Post(t.Context(), s.Render(view("hello"))[0], ""))(t)
 		if got := r.final("sendMessage"); got.Chat != moved.ID || r.count("sendMessage") != 1 {
 			t.Errorf("it was posted to %d, in %d requests; want %d and 1", got.Chat, r.count("sendMessage"), moved.ID)
 		}

@@ -120,8 +120,7 @@ func checkParts(t *testing.T, source string, parts []progressive.Part) {
 
 // A long answer of everything, in testdata as it is rendered.
 func TestRenderGolden(t *testing.T) {
-	in, err := os.ReadFile(filepath.Join("testdata", "answer.md"))
-	require.NoError(t, err)
+	in := require.Value(os.ReadFile(filepath.Join("testdata", "answer.md")))(t)
 	parts := rendered(string(in))
 	checkParts(t, string(in), parts)
 	if len(parts) != 1 {
@@ -189,8 +188,7 @@ func TestManyEntities(t *testing.T) {
 
 // ST-19: while an answer grows, a part that has another behind it stays as it is, and no prefix is refused (TR-09).
 func TestPartsStayWhileTextGrows(t *testing.T) {
-	in, err := os.ReadFile(filepath.Join("testdata", "answer.md"))
-	require.NoError(t, err)
+	in := require.Value(os.ReadFile(filepath.Join("testdata", "answer.md")))(t)
 	for _, text := range []string{
 		strings.Repeat(string(in)+"\n\n", 4),
 		strings.Repeat("A sentence. ", 320) + "\n\n" + strings.Repeat("> A line of a quote.\n", 60), // is long only behind the end of a part

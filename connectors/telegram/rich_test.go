@@ -62,8 +62,7 @@ func TestRichBlocks(t *testing.T) {
 // checkRich holds parts against the server's rules and the specification.
 func checkRich(t *testing.T, source string, parts []progressive.Part) {
 	t.Helper()
-	spec, err := telegramfake.SharedSpec()
-	require.NoError(t, err)
+	spec := require.Value(telegramfake.SharedSpec())(t)
 	for i, p := range parts {
 		message := richMessage(p)
 		if _, err := telegramfake.ParseRich(message, false); err != nil {
@@ -79,8 +78,7 @@ func checkRich(t *testing.T, source string, parts []progressive.Part) {
 }
 
 func TestRichGolden(t *testing.T) {
-	in, err := os.ReadFile(filepath.Join("testdata", "answer.md"))
-	require.NoError(t, err)
+	in := require.Value(os.ReadFile(filepath.Join("testdata", "answer.md")))(t)
 	parts := richly(string(in), true)
 	checkRich(t, string(in), parts)
 	if len(parts) != 1 {
@@ -141,8 +139,7 @@ func TestRichMessagesAreFull(t *testing.T) {
 
 // While an answer grows, a part that has another behind it stays, and no prefix is refused.
 func TestRichPartsStayWhileTextGrows(t *testing.T) {
-	in, err := os.ReadFile(filepath.Join("testdata", "answer.md"))
-	require.NoError(t, err)
+	in := require.Value(os.ReadFile(filepath.Join("testdata", "answer.md")))(t)
 	lists := strings.Repeat("- a\n"+strings.Repeat("  - b\n", 100)+"\n", 20) + "- a\n" + strings.Repeat("  - b\n", 300)
 	for name, c := range map[string]struct {
 		text string

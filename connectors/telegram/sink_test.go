@@ -175,8 +175,7 @@ func TestMigratedGroupKeepsItsRoom(t *testing.T) {
 			now := r.Migrate(old)
 			synctest.Wait()
 			before := r.count("sendMessage")
-			second, err := s.Post(t.Context(), s.Render(view("second"))[0], "")
-			require.NoError(t, err)
+			second := require.Value(s.Post(t.Context(), s.Render(view("second"))[0], ""))(t)
 			if m := r.Messages(now); m[len(m)-1].Text != "second" {
 				t.Errorf("%+v", m)
 			}

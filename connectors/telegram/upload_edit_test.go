@@ -18,8 +18,7 @@ func filePart(name, kind, data string) progressive.Part {
 // showsFile posts a picture and returns its message.
 func (r *botHarness) showsFile(s *sink) (id string) {
 	r.t.Helper()
-	id, err := s.Post(r.t.Context(), picture(r.t, 4, 3), "")
-	require.NoError(r.t, err)
+	id = require.Value(s.Post(r.t.Context(), picture(r.t, 4, 3), ""))(r.t)
 	return id
 }
 

@@ -109,8 +109,7 @@ func TestUploadHasCaption(t *testing.T) {
 		withBot(t, func(t *testing.T, r *botHarness) {
 			chat, s := r.private()
 			f := llm.Spoken(llm.File{Name: "voice", Type: c.kind, Data: []byte(c.data)}, c.words)
-			id, err := s.Post(t.Context(), progressive.Part{File: &f, Plain: "(no voice)"}, "")
-			require.NoError(t, err)
+			id := require.Value(s.Post(t.Context(), progressive.Part{File: &f, Plain: "(no voice)"}, ""))(t)
 			check := func() {
 				t.Helper()
 				all := r.Messages(chat)

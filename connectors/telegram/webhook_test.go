@@ -33,8 +33,7 @@ func (r *botHarness) hooked(memo connectors.StateStore) *Telegram {
 // balance is the public address of the processes: each request goes to the next one.
 func (r *botHarness) balance(bots ...*Telegram) {
 	var n atomic.Int64
-	l, err := r.net.Listen("tcp", "gateway.test:443")
-	require.NoError(r.t, err)
+	l := require.Value(r.net.Listen("tcp", "gateway.test:443"))(r.t)
 	connectortest.Serve(r.t, l, http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
 		path, h := bots[int(n.Add(1))%len(bots)].Mount()
 		if req.URL.Path != path {
@@ -60,15 +59,12 @@ func (r *botHarness) call(method, secret, body string) int {
 	r.t.Helper()
 	client := r.client()
 	defer client.CloseIdleConnections()
-	req, err := http.NewRequestWithContext(r.t.Context(), method, r.Webhook(), strings.NewReader(body))
-	require.NoError(r.t, err)
+	req := require.Value(http.NewRequestWithContext(r.t.Context(), method, r.Webhook(), strings.NewReader(body)))(r.t)
 	if secret != "" {
 		req.Header.Set(secretName, secret)
 	}
-	resp, err := client.Do(req)
-	require.NoError(r.t, err)
-	said, err := io.ReadAll(resp.Body)
-	require.NoError(r.t, err)
+	resp := require.Value(client.Do(req))(r.t)
+	said := require.Value(io.ReadAll(resp.Body))(r.t)
 	require.NoError(r.t, resp.Body.Close())
 	if resp.StatusCode == http.StatusOK && len(said) > 0 { // Telegram would carry it out as a call
 		r.t.Errorf("the response is %q; want none", said)
@@ -263,8 +259,7 @@ func TestCheckShowsTheWebhook(t *testing.T) {
 	withBot(t, func(t *testing.T, r *botHarness) {
 		check := func(bot *Telegram, want ...string) {
 			t.Helper()
-			found, err := bot.Check(t.Context())
-			require.NoError(t, err)
+			found := require.Value(bot.Check(t.Context()))(t)
 			for _, part := range want {
 				if !strings.Contains(found.Text, part) {
 					t.Errorf("%q lacks %q", found.Text, part)

@@ -78,8 +78,7 @@ func frames(lines ...string) func(http.ResponseWriter) {
 }
 
 func (g *gateway) ask(t *testing.T) (r reply, err error) {
-	c, err := Open(t.Context(), g.URL, "old")
-	require.NoError(t, err)
+	c := require.Value(Open(t.Context(), g.URL, "old"))(t)
 	for f, err := range c.Send(t.Context(), "Hi") {
 		if err != nil {
 			return r, err
@@ -131,8 +130,7 @@ func TestRejoinAtTheLimit(t *testing.T) {
 
 func TestSendCancelled(t *testing.T) {
 	g := newGateway(t, frames())
-	c, err := Open(t.Context(), g.URL, "old")
-	require.NoError(t, err)
+	c := require.Value(Open(t.Context(), g.URL, "old"))(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errLeft)
 	for _, err := range c.Send(ctx, "Hi") {
@@ -225,8 +223,7 @@ func TestKeyboard(t *testing.T) {
 func TestScriptTellsWhatIsImportant(t *testing.T) {
 	g := newGateway(t, frames(`data: {"type":"status","kind":"thinking"}`, `data: {"type":"token","text":"buying\u001b[2J"}`,
 		`data: {"type":"status","kind":"update","text":"this costs money\u001b[2J"}`, `data: {"type":"done","fullText":"bought"}`))
-	c, err := Open(t.Context(), g.URL, "old")
-	require.NoError(t, err)
+	c := require.Value(Open(t.Context(), g.URL, "old"))(t)
 	var out, notes strings.Builder
 	require.NoError(t, (Script{Client: c, Out: &out, Notes: &notes}).Ask(t.Context(), "Hi"))
 	if out.String() != "bought\n" || notes.String() != "this costs money[2J\n" {
@@ -270,8 +267,7 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t
 // What a script writes steers no terminal (SE-09).
 func TestScriptIsHarmless(t *testing.T) {
 	g := newGateway(t, frames(`data: {"type":"done","fullText":"a\u001b[2Jb\u009b2Jc\r\n"}`))
-	c, err := Open(t.Context(), g.URL, "old")
-	require.NoError(t, err)
+	c := require.Value(Open(t.Context(), g.URL, "old"))(t)
 	var out strings.Builder
 	if err := (Script{Client: c, Out: &out}).Ask(t.Context(), "Hi"); err != nil || out.String() != "a[2Jb2Jc\n\n" {
 		t.Errorf(`it wrote %q, %v; want "a[2Jb2Jc\n\n"`, out.String(), err)
@@ -302,8 +298,7 @@ func TestScriptShowsAQuestionOnce(t *testing.T) {
 	g := newGateway(t,
 		frames(`data: {"type":"token","text":"Which one?"}`, options, `data: {"type":"reconnect","after":1}`),
 		frames(`data: {"type":"status","kind":"thinking"}`, options, `data: {"type":"token","fullText":"Which one?"}`, `data: {"type":"done","fullText":"Which one? Yes."}`))
-	c, err := Open(t.Context(), g.URL, "old")
-	require.NoError(t, err)
+	c := require.Value(Open(t.Context(), g.URL, "old"))(t)
 	var out, notes strings.Builder
 	require.NoError(t, (Script{Client: c, Out: &out, Notes: &notes}).Ask(t.Context(), "Hi"))
 	if got := notes.String(); strings.Count(got, "Which one?") != 1 || strings.Count(got, "Yes") != 1 {

@@ -11,8 +11,7 @@ import (
 // However a text is cut, with the whole of it now and then, it ends exact: its pieces are never compared. At the end one reads
 // what one would read had it come at once.
 func TestChunkings(t *testing.T) {
-	file, err := os.ReadFile("../web/testdata/markdown.md")
-	require.NoError(t, err)
+	file := require.Value(os.ReadFile("../web/testdata/markdown.md"))(t)
 	whole := string(file)
 	once := look{width: 60}
 	want := once.lines(&reply{text: whole, end: &Frame{}})

@@ -28,8 +28,7 @@ var asked = frames(`data: {"type":"status","kind":"thinking"}`, `data: {"type":"
 
 func talking(t *testing.T, streams ...func(http.ResponseWriter)) *talk {
 	k := &talk{T: t, gateway: newGateway(t, streams...), tty: newTTY(t, 24), ended: make(chan error, 1)}
-	client, err := Open(t.Context(), k.URL, "old")
-	require.NoError(t, err)
+	client := require.Value(Open(t.Context(), k.URL, "old"))(t)
 	keys := &keyboard{}
 	keys.more.L = &keys.mu
 	k.chat = &Chat{Client: client, keys: keys, typed: make(chan typed)}
@@ -214,8 +213,7 @@ func TestLeaveWhatIsAsked(t *testing.T) {
 func TestScriptTellsWhatIsAsked(t *testing.T) {
 	g := newGateway(t, frames(`data: {"type":"token","text":"Jazz.\n\nWhich one?\u001b[2J"}`, strings.Replace(asks, "Blue", `Bl\u001b[2Jue`, 1),
 		`data: {"type":"status","kind":"choices"}`, `data: {"type":"done","fullText":"Playing it."}`))
-	c, err := Open(t.Context(), g.URL, "old")
-	require.NoError(t, err)
+	c := require.Value(Open(t.Context(), g.URL, "old"))(t)
 	var out, notes strings.Builder
 	require.NoError(t, (Script{Client: c, Out: &out, Notes: &notes, Choosing: "Write its number."}).Ask(t.Context(), "Hi"))
 	if out.String() != "Playing it.\n" || notes.String() != "Which one?[2J\n\n1. Bl[2Jue\n2. So What\n\nWrite its number.\n" {

@@ -9,6 +9,7 @@ import (
 	"parley/core/event"
 	"parley/core/llm"
 	"parley/core/quota"
+	"parley/internal/require"
 )
 
 type brokenEmbedder struct{}
@@ -32,9 +33,7 @@ func TestEmbeddingEvents(t *testing.T) {
 	with := func(e llm.Embedder) llm.Embedder {
 		return event.Models(llm.Models{Embedder: e}, quota.Tariffs{}, emit).Embedder
 	}
-	if _, err := with(fakeModels{}).Embed(t.Context(), []string{"a"}); err != nil {
-		t.Error(err)
-	}
+	require.Value(with(fakeModels{}).Embed(t.Context(), []string{"a"}))(t)
 	if _, err := with(brokenEmbedder{}).Embed(t.Context(), []string{"a", "b"}); err == nil {
 		t.Error("the observed embedder returned nil; want the error of the embedder")
 	}

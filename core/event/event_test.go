@@ -11,10 +11,8 @@ import (
 
 // The page of the events has all of them, under both names.
 func TestEventsAreDocumented(t *testing.T) {
-	source, err := os.ReadFile("event.go")
-	require.NoError(t, err)
-	page, err := os.ReadFile("../../docs/events.md")
-	require.NoError(t, err)
+	source := require.Value(os.ReadFile("event.go"))(t)
+	page := require.Value(os.ReadFile("../../docs/events.md"))(t)
 	names := regexp.MustCompile(`func \((\w+)\) event\(\) string +\{ return "(\w+)" \}`).FindAllStringSubmatch(string(source), -1)
 	if rows := strings.Count(string(page), "\n| `"); len(names) == 0 || rows != len(names) {
 		t.Errorf("%d rows for %d events", rows, len(names))

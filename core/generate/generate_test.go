@@ -101,8 +101,7 @@ func writeTo(t *testing.T, turn action.TurnContext, models []llm.Named, a *answe
 	t.Helper()
 	asked := chat.Memory{ID: "asked", Author: "ada", Text: "What is the time?"}
 	turn.Run, turn.Message, turn.Recent, turn.Answered = "run", asked, append(turn.Recent, asked), []chat.MemoryID{asked.ID}
-	composer, err := prompt.NewComposer(nil, nil, prompt.Recall{Prompt: 8000, History: 8000}, mode == generate.Native, nil)
-	require.NoError(t, err)
+	composer := require.Value(prompt.NewComposer(nil, nil, prompt.Recall{Prompt: 8000, History: 8000}, mode == generate.Native, nil))(t)
 	log, emit := slog.New(slog.DiscardHandler), func(event.Event) {}
 	w := generate.Writer{
 		Config: generate.Config{Mode: mode}, Route: generate.NewModelTable(models).Route(""), First: time.Minute, Idle: time.Minute, Answer: a, Emit: emit, Log: log,

@@ -83,8 +83,7 @@ func TestErrors(t *testing.T) {
 }
 
 func TestUses(t *testing.T) {
-	tpl, err := prompt.ParseTemplate("{{name}}{{#if empty}}{{/if}}{{#each people}}{{note}}{{/each}}", vars)
-	require.NoError(t, err)
+	tpl := require.Value(prompt.ParseTemplate("{{name}}{{#if empty}}{{/if}}{{#each people}}{{note}}{{/each}}", vars))(t)
 	for name, want := range map[string]bool{"name": true, "empty": true, "people": true, "note": false, "spaces": false} {
 		if tpl.Uses(name) != want {
 			t.Errorf("it uses %s: %v", name, !want)

@@ -52,8 +52,7 @@ type shop struct {
 }
 
 func newShop(t *testing.T) *shop {
-	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "parley.db"), sqlite.Options{})
-	require.NoError(t, err)
+	s := require.Value(sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "parley.db"), sqlite.Options{}))(t)
 	t.Cleanup(func() { _ = s.Close() })
 	return &shop{Store: s, t: t}
 }
@@ -92,8 +91,7 @@ func (s *shop) recalls(p action.Plugin, question string) string {
 	m := s.hears(question)
 	turn := turn(chat.Direct, question)
 	turn.Message, turn.Recent, turn.Answered = m, []chat.Memory{m}, []chat.MemoryID{m.ID}
-	result, err := p.Providers[0].Provide(s.t.Context(), turn)
-	require.NoError(s.t, err)
+	result := require.Value(p.Providers[0].Provide(s.t.Context(), turn))(s.t)
 	return result.Text
 }
 
@@ -182,8 +180,7 @@ func TestEveryMessageIsEmbedded(t *testing.T) {
 			return nil
 		}
 		waiting := func(model string) int {
-			all, err := s.Unembedded(t.Context(), model, 1000)
-			require.NoError(t, err)
+			all := require.Value(s.Unembedded(t.Context(), model, 1000))(t)
 			return len(all)
 		}
 		s.working(Deps{Embedder: e, Model: "one"}, time.Hour)

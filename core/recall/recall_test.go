@@ -53,8 +53,7 @@ func turn(kind chat.RoomKind, asks string) action.TurnContext {
 
 func provide(t *testing.T, s *shelf, turn action.TurnContext) string {
 	t.Helper()
-	result, err := New(Deps{Store: s, Log: slog.New(slog.DiscardHandler)}).Providers[0].Provide(t.Context(), turn)
-	require.NoError(t, err)
+	result := require.Value(New(Deps{Store: s, Log: slog.New(slog.DiscardHandler)}).Providers[0].Provide(t.Context(), turn))(t)
 	return result.Text
 }
 

@@ -53,8 +53,7 @@ func TestReleasedAnswerIsForgotten(t *testing.T) {
 			t.Errorf("while it is made here, watched is another answer: %v", err)
 		}
 		r.Release("run", made)
-		again, err := r.Watch(ctx, "run")
-		require.NoError(t, err)
+		again := require.Value(r.Watch(ctx, "run"))(t)
 		if err := made.Wait(ctx, 0); !errors.Is(err, answer.ErrLost) {
 			t.Errorf("who followed it hears %v", err)
 		}

@@ -74,8 +74,7 @@ func TestReceiptReadsThePrompt(t *testing.T) {
 	}
 	s.run.Outcome.Status = answer.Completed
 	s.run.Outcome.Prompt = &answer.Prompt{Instructions: "1x", Since: at(3), Recalled: []string{"here", "elsewhere", "forgotten"}, Facts: []time.Time{at(0), at(1)}}
-	r, err := ReceiptOf(t.Context(), s, "fake/1#9")
-	require.NoError(t, err)
+	r := require.Value(ReceiptOf(t.Context(), s, "fake/1#9"))(t)
 	_, got, _ := strings.Cut(r.Whole(), "crashes: 0\n")
 	const want = `- Instructions: 1x
 - Fact: Ada has a cat

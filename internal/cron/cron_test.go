@@ -34,10 +34,8 @@ func TestLast(t *testing.T) {
 		{"*/30 * * * *", "Europe/Berlin", "2026-10-25T00:31:00Z", "2026-10-25 02:30:00 CEST"},
 		{"*/30 * * * *", "Europe/Berlin", "2026-10-25T01:31:00Z", "2026-10-25 02:30:00 CET"},
 	} {
-		zone, err := time.LoadLocation(c.zone)
-		require.NoError(t, err)
-		at, err := time.Parse(time.RFC3339, c.at)
-		require.NoError(t, err)
+		zone := require.Value(time.LoadLocation(c.zone))(t)
+		at := require.Value(time.Parse(time.RFC3339, c.at))(t)
 		s, err := Parse(c.expression, zone)
 		if err != nil {
 			t.Errorf("%s: %v", c.expression, err)
@@ -102,12 +100,9 @@ var changes = []struct {
 // that asks every ten minutes finds them. Each must be later than the one before.
 func dueAround(t *testing.T, expression, name, day string) []time.Time {
 	t.Helper()
-	zone, err := time.LoadLocation(name)
-	require.NoError(t, err)
-	s, err := Parse(expression, zone)
-	require.NoError(t, err)
-	date, err := time.ParseInLocation(time.DateOnly, day, zone)
-	require.NoError(t, err)
+	zone := require.Value(time.LoadLocation(name))(t)
+	s := require.Value(Parse(expression, zone))(t)
+	date := require.Value(time.ParseInLocation(time.DateOnly, day, zone))(t)
 	var due []time.Time
 	begin, end := date.AddDate(0, 0, -1), date.AddDate(0, 0, 2)
 	for at := begin; at.Before(end); at = at.Add(10 * time.Minute) {

@@ -42,8 +42,7 @@ func TestSystemdUnderstandsTheUnits(t *testing.T) {
 		"odd":   {Program: program, Config: filepath.Join(odd, "config.yaml"), Dir: odd, Stop: 90 * time.Second},
 	} {
 		for _, m := range []daemon.Manager{daemon.System, daemon.User} {
-			text, err := u.Render(m)
-			require.NoError(t, err)
+			text := require.Value(u.Render(m))(t)
 			args := []string{"verify", "--man=no"}
 			if m == daemon.User {
 				args = append(args, "--user")
@@ -60,8 +59,7 @@ func TestSystemdUnderstandsTheUnits(t *testing.T) {
 
 // The service of the machine has few rights: systemd rates its exposure from 0 to 10, and calls less than 2 "OK" with a smile.
 func TestSystemUnitIsHardened(t *testing.T) {
-	text, err := daemon.Unit{Program: "/bin/sh", Config: "/etc/parley/config.yaml", Stop: time.Minute}.Render(daemon.System)
-	require.NoError(t, err)
+	text := require.Value(daemon.Unit{Program: "/bin/sh", Config: "/etc/parley/config.yaml", Stop: time.Minute}.Render(daemon.System))(t)
 	if out, err := analyze(t, text, "security", "--offline=true", "--threshold=19"); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -78,8 +76,7 @@ func TestPathsInUnits(t *testing.T) {
 		daemon.User:    {`ExecReload="/opt/a b/gate%%way" --config "/etc/p&q/shop.yaml" reload`, "WorkingDirectory=/srv/<x>\n", "WantedBy=default.target\n"},
 		daemon.Launchd: {"<string>/etc/p&amp;q/shop.yaml</string>", "<string>/srv/&lt;x&gt;</string>", "<integer>30</integer>"},
 	} {
-		text, err := u.Render(m)
-		require.NoError(t, err)
+		text := require.Value(u.Render(m))(t)
 		for _, part := range want {
 			if !strings.Contains(text, part) {
 				t.Errorf("%v lacks %q:\n%s", m, part, text)

@@ -17,8 +17,7 @@ import (
 func systemd(t *testing.T, watchdog time.Duration) *net.UnixConn {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "s")
-	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: name, Net: "unixgram"})
-	require.NoError(t, err)
+	conn := require.Value(net.ListenUnixgram("unixgram", &net.UnixAddr{Name: name, Net: "unixgram"}))(t)
 	t.Cleanup(func() { _ = conn.Close() })
 	t.Setenv("NOTIFY_SOCKET", name)
 	if watchdog > 0 {

@@ -57,8 +57,7 @@ func TestDecode(t *testing.T) {
 		{"windows-1253", charmap.Windows1253, greek1}, {"windows-1255", charmap.Windows1255, ivrit}, {"windows-1256", charmap.Windows1256, arabi}, {"windows-874", charmap.Windows874, siam},
 	} {
 		for _, text := range c.texts {
-			data, err := encoding.ReplaceUnsupported(c.NewEncoder()).Bytes([]byte(text))
-			require.NoError(t, err)
+			data := require.Value(encoding.ReplaceUnsupported(c.NewEncoder()).Bytes([]byte(text)))(t)
 			data = bytes.ReplaceAll(data, []byte{encoding.ASCIISub}, []byte("?"))
 			want, _ := c.NewDecoder().String(string(data)) // some characters are not in it
 			if got, known := Decode(data); got != want || !known {
@@ -95,8 +94,7 @@ func TestUnicode(t *testing.T) {
 
 func encoded(t *testing.T, e encoding.Encoding, text string) string {
 	t.Helper()
-	data, err := e.NewEncoder().String(text)
-	require.NoError(t, err)
+	data := require.Value(e.NewEncoder().String(text))(t)
 	return data
 }
 

@@ -179,8 +179,7 @@ func within(t *testing.T, o Options, h http.HandlerFunc, play func(*testing.T, *
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		n := sim.NewNet()
-		l, err := n.Listen("tcp", "cdn.test:80")
-		require.NoError(t, err)
+		l := require.Value(n.Listen("tcp", "cdn.test:80"))(t)
 		server := &http.Server{Handler: h}
 		done := make(chan struct{})
 		go func() { _ = server.Serve(l); close(done) }()

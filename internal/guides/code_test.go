@@ -85,7 +85,6 @@ func codeBlocks(t *testing.T, page string) map[string][]string {
 // source returns a file of the repository.
 func source(t *testing.T, file string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(top, file))
-	require.NoError(t, err)
+	text := require.Value(os.ReadFile(filepath.Join(top, file)))(t)
 	return string(text)
 }

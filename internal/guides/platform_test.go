@@ -94,18 +94,14 @@ func renamed(text string) string {
 // overlay makes the go command see the files of tree that the repository does not have, and its catalog.
 func overlay(t *testing.T, tree string) string {
 	t.Helper()
-	root, err := filepath.Abs(top)
-	require.NoError(t, err)
-	files, err := filepath.Glob(filepath.Join(tree, "connectors/trialplatform/*.go"))
-	require.NoError(t, err)
+	root := require.Value(filepath.Abs(top))(t)
+	files := require.Value(filepath.Glob(filepath.Join(tree, "connectors/trialplatform/*.go")))(t)
 	replaced := map[string]string{}
 	for _, file := range append(files, filepath.Join(tree, "catalog.go")) {
-		name, err := filepath.Rel(tree, file)
-		require.NoError(t, err)
+		name := require.Value(filepath.Rel(tree, file))(t)
 		replaced[filepath.Join(root, name)] = file
 	}
-	data, err := json.Marshal(map[string]any{"Replace": replaced})
-	require.NoError(t, err)
+	data := require.Value(json.Marshal(map[string]any{"Replace": replaced}))(t)
 	name := filepath.Join(t.TempDir(), "overlay.json")
 	write(t, name, string(data))
 	return name
@@ -136,8 +132,7 @@ func run(t *testing.T, dir, name string, args ...string) {
 
 func read(t *testing.T, file string) []byte {
 	t.Helper()
-	data, err := os.ReadFile(file)
-	require.NoError(t, err)
+	data := require.Value(os.ReadFile(file))(t)
 	return data
 }
 

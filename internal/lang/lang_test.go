@@ -98,8 +98,7 @@ func TestPluralFormsAreThoseOfTheLanguage(t *testing.T) {
 
 func TestFilesHaveEachKeyOnce(t *testing.T) {
 	for _, tag := range Tags() {
-		b, err := files.ReadFile(tag + ".json")
-		require.NoError(t, err)
+		b := require.Value(files.ReadFile(tag + ".json"))(t)
 		d := json.NewDecoder(strings.NewReader(string(b)))
 		seen, depth, isKey := map[string]bool{}, 0, true
 		for {

@@ -22,8 +22,7 @@ func TestAnnounce(t *testing.T) {
 		"127.0.0.1:8080": "http://127.0.0.1:8080", "0.0.0.0:81": "http://127.0.0.1:81", "[::]:82": "http://127.0.0.1:82",
 		"[::1]:83": "http://[::1]:83", "192.0.2.1:84": "http://192.0.2.1:84",
 	} {
-		addr, err := net.ResolveTCPAddr("tcp", listen)
-		require.NoError(t, err)
+		addr := require.Value(net.ResolveTCPAddr("tcp", listen))(t)
 		if err := os.Chmod(contactFile(cfg), 0o644); err != nil && !os.IsNotExist(err) { // as an earlier version may have left it
 			t.Fatal(err)
 		}

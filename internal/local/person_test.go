@@ -30,13 +30,11 @@ func (m *meter) SaveUsage(ctx context.Context) error {
 
 // Usage that a gateway has not stored yet is exported, and deleted with the rest: it does not come back when the gateway stores it.
 func TestPendingUsageIsExportedAndDeleted(t *testing.T) {
-	store, err := backends.Open(t.Context(), "sqlite:"+sqlitetest.Path(t), backends.Options{})
-	require.NoError(t, err)
+	store := require.Value(backends.Open(t.Context(), "sqlite:"+sqlitetest.Path(t), backends.Options{}))(t)
 	defer store.Close()
 	sections := func(rt Runtime) (names []string) {
 		t.Helper()
-		reply, err := personAt(t.Context(), store, rt, personRequest{Account: "telegram:7"})
-		require.NoError(t, err)
+		reply := require.Value(personAt(t.Context(), store, rt, personRequest{Account: "telegram:7"}))(t)
 		if len(reply.Page.Records) > 0 {
 			names = append(names, reply.Page.Section)
 		}

@@ -38,8 +38,7 @@ func noState() State {
 // serve serves m on the loopback interface until the test ends, and returns its address.
 func serve(t *testing.T, m *Metrics) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	l := require.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
@@ -53,14 +52,11 @@ func serve(t *testing.T, m *Metrics) string {
 // scrape returns the metrics at an address in the format of OpenMetrics.
 func scrape(t *testing.T, at string) string {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+at+"/metrics", nil)
-	require.NoError(t, err)
+	r := require.Value(http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+at+"/metrics", nil))(t)
 	r.Header.Set("Accept", "application/openmetrics-text; version=1.0.0")
-	resp, err := http.DefaultClient.Do(r)
-	require.NoError(t, err)
+	resp := require.Value(http.DefaultClient.Do(r))(t)
 	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
+	text := require.Value(io.ReadAll(resp.Body))(t)
 	if resp.StatusCode != http.StatusOK {
 		t.Fatalf("%s: %s", resp.Status, text)
 	}
@@ -109,8 +105,7 @@ func TestState(t *testing.T) {
 
 // The dashboard has every metric.
 func TestDashboardIsComplete(t *testing.T) {
-	dashboard, err := os.ReadFile("../../deploy/grafana/parley.json")
-	require.NoError(t, err)
+	dashboard := require.Value(os.ReadFile("../../deploy/grafana/parley.json"))(t)
 	m := NewMetrics("")
 	m.Read(noState())
 	all, n := make(chan *prometheus.Desc, 100), 0
@@ -166,8 +161,7 @@ func TestScraperThatNeverReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, network := NewMetrics(""), sim.NewNet()
 		m.Read(noState())
-		l, err := network.Listen("tcp", "127.0.0.1:9464")
-		require.NoError(t, err)
+		l := require.Value(network.Listen("tcp", "127.0.0.1:9464"))(t)
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() {
@@ -175,8 +169,7 @@ func TestScraperThatNeverReads(t *testing.T) {
 			m.Serve(ctx, l, Readers{}, slog.New(slog.DiscardHandler))
 		}()
 		for i := range 2 * mostConnections {
-			c, err := network.Dial(ctx, "tcp", "127.0.0.1:9464")
-			require.NoError(t, err)
+			c := require.Value(network.Dial(ctx, "tcp", "127.0.0.1:9464"))(t)
 			defer c.Close()
 			request := "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
 			go func() { _, _ = io.WriteString(c, request[:len(request)-i%2]) }() // the connection ends
@@ -184,11 +177,9 @@ func TestScraperThatNeverReads(t *testing.T) {
 		}
 		time.Sleep(5 * time.Minute)
 		client := &http.Client{Transport: &http.Transport{DialContext: network.Dial, DisableKeepAlives: true}}
-		resp, err := client.Get("http://127.0.0.1:9464/metrics")
-		require.NoError(t, err)
+		resp := require.Value(client.Get("http://127.0.0.1:9464/metrics"))(t)
 		defer resp.Body.Close()
-		text, err := io.ReadAll(resp.Body)
-		require.NoError(t, err)
+		text := require.Value(io.ReadAll(resp.Body))(t)
 		if want := fmt.Sprintf(`parley_runs_total{connector="x",outcome=""} %d`, 2*mostConnections); !strings.Contains(string(text), want) {
 			t.Errorf("%s: %s", resp.Status, text)
 		}

@@ -7,11 +7,9 @@ import (
 )
 
 func TestUntil(t *testing.T) {
-	berlin, err := time.LoadLocation("Europe/Berlin")
-	require.NoError(t, err)
+	berlin := require.Value(time.LoadLocation("Europe/Berlin"))(t)
 	at := func(text string) time.Time {
-		when, err := time.ParseInLocation("2006-01-02 15:04:05", text, berlin)
-		require.NoError(t, err)
+		when := require.Value(time.ParseInLocation("2006-01-02 15:04:05", text, berlin))(t)
 		return when
 	}
 	for _, c := range []struct{ hours, at, want string }{
@@ -26,8 +24,7 @@ func TestUntil(t *testing.T) {
 		{"12:30-14:00", "2026-11-24 14:00:00", "2026-11-24 14:00:00"},
 		{"22:00-07:00", "2026-10-24 23:00:00", "2026-10-25 07:00:00"}, // the clock is put back in this night
 	} {
-		h, err := Parse(c.hours, berlin)
-		require.NoError(t, err)
+		h := require.Value(Parse(c.hours, berlin))(t)
 		if got := h.Until(at(c.at).UTC()); !got.Equal(at(c.want)) {
 			t.Errorf("%s at %s: until %v; want %s", c.hours, c.at, got.In(berlin), c.want)
 		}
@@ -60,8 +57,7 @@ func TestWithin(t *testing.T) {
 		{"Fri 22:00-02:00", "2026-11-27 01:59", false},
 		{"Sat 22:00-02:00", "2026-11-29 01:00", true},
 	} {
-		at, err := time.Parse("2006-01-02 15:04", c.at)
-		require.NoError(t, err)
+		at := require.Value(time.Parse("2006-01-02 15:04", c.at))(t)
 		if got, err := Within(c.hours, at); got != c.want || err != nil {
 			t.Errorf("%s in %q: %v, %v", c.at, c.hours, got, err)
 		}

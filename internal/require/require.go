@@ -14,3 +14,14 @@ func NoError(t T, err error) {
 		t.Fatal(err)
 	}
 }
+
+// Value returns a function that ends a test unless err is nil, and returns v, as in
+//
+//	file := require.Value(os.Open(name))(t)
+func Value[V any](v V, err error) func(T) V {
+	return func(t T) V {
+		t.Helper()
+		NoError(t, err)
+		return v
+	}
+}

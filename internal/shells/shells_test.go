@@ -33,8 +33,7 @@ type tea struct {
 
 func model(t *testing.T) *kong.Application {
 	t.Helper()
-	p, err := kong.New(&tea{}, kong.Name("tea"), kong.Description("A kettle."))
-	require.NoError(t, err)
+	p := require.Value(kong.New(&tea{}, kong.Name("tea"), kong.Description("A kettle.")))(t)
 	return p.Model
 }
 
@@ -79,8 +78,7 @@ func candidates(t *testing.T, shell, line string) (names []string) {
 		t.Skipf("%s is not installed", shell)
 	}
 	file := filepath.Join(t.TempDir(), "completions")
-	to, err := os.Create(file)
-	require.NoError(t, err)
+	to := require.Value(os.Create(file))(t)
 	require.NoError(t, shells.Complete(to, shell, model(t)))
 	to.Close()
 	args := []string{"-c", ask[shell]}

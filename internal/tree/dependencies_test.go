@@ -20,8 +20,7 @@ func TestSQLiteHasItsOwnLibc(t *testing.T) {
 		}
 		return strings.TrimSpace(string(out))
 	}
-	mod, err := os.ReadFile(list("{{.GoMod}}", "modernc.org/sqlite"))
-	require.NoError(t, err)
+	mod := require.Value(os.ReadFile(list("{{.GoMod}}", "modernc.org/sqlite")))(t)
 	want := regexp.MustCompile(`modernc\.org/libc (v\S+)`).FindSubmatch(mod)
 	if want == nil {
 		t.Fatal("SQLite names no libc")
@@ -34,10 +33,8 @@ func TestSQLiteHasItsOwnLibc(t *testing.T) {
 // What docs/engineering/dependencies.md lists is what go.mod requires.
 func TestDependenciesAreListed(t *testing.T) {
 	t.Chdir(top)
-	mod, err := os.ReadFile("go.mod")
-	require.NoError(t, err)
-	doc, err := os.ReadFile("docs/engineering/dependencies.md")
-	require.NoError(t, err)
+	mod := require.Value(os.ReadFile("go.mod"))(t)
+	doc := require.Value(os.ReadFile("docs/engineering/dependencies.md"))(t)
 	required := map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?m)^\t(\S+) v\S+$`).FindAllSubmatch(mod, -1) {
 		required[string(m[1])] = true

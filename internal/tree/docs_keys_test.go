@@ -12,8 +12,7 @@ import (
 // A key of the configuration in the docs, such as web.limits.open_requests, is one that the schema has.
 func TestKeysInTheDocs(t *testing.T) {
 	t.Chdir(top)
-	data, err := os.ReadFile("config/schema.json")
-	require.NoError(t, err)
+	data := require.Value(os.ReadFile("config/schema.json"))(t)
 	var root schemaNode
 	require.NoError(t, json.Unmarshal(data, &root))
 	n := 0

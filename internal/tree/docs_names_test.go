@@ -125,8 +125,7 @@ func declaredNames(t *testing.T) names {
 	t.Helper()
 	n := names{map[string]map[string]bool{}, map[string]map[string]bool{}, map[string][]string{}, map[string]bool{}}
 	for _, file := range goFiles(t) {
-		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
-		require.NoError(t, err)
+		f := require.Value(parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution))(t)
 		pkg := strings.TrimSuffix(f.Name.Name, "_test")
 		if f.Name.Name == "main" {
 			pkg = path.Base(path.Dir(file))

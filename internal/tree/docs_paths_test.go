@@ -63,8 +63,7 @@ func TestPathsInTheDocs(t *testing.T) {
 // pathPattern matches paths that begin with a folder of the repository.
 func pathPattern(t *testing.T) *regexp.Regexp {
 	t.Helper()
-	entries, err := os.ReadDir(".")
-	require.NoError(t, err)
+	entries := require.Value(os.ReadDir("."))(t)
 	var folders []string
 	for _, e := range entries {
 		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {

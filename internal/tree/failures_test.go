@@ -15,8 +15,7 @@ import (
 func TestFailuresAreGuarded(t *testing.T) {
 	t.Chdir(top)
 	id := regexp.MustCompile(`\b(?:DR|TR|ST|IN|WB|SE|LM|DI)-[0-9]{2}\b`)
-	doc, err := os.ReadFile("docs/engineering/failures.md")
-	require.NoError(t, err)
+	doc := require.Value(os.ReadFile("docs/engineering/failures.md"))(t)
 	rows, without, ok := strings.Cut(string(doc), "## What Parley does not do")
 	explained, excused := firstCells(id, rows), firstCells(id, without)
 	if !ok || len(explained) < 100 || len(excused) == 0 {
@@ -24,8 +23,7 @@ func TestFailuresAreGuarded(t *testing.T) {
 	}
 	named := map[string]string{}
 	for _, path := range goFiles(t) {
-		code, err := os.ReadFile(path)
-		require.NoError(t, err)
+		code := require.Value(os.ReadFile(path))(t)
 		for _, found := range id.FindAllString(string(code), -1) {
 			if strings.HasSuffix(path, "_test.go") || strings.Contains(path, "test/") || strings.Contains(path, "fake/") {
 				named[found] = path
@@ -47,8 +45,7 @@ func TestFailuresAreGuarded(t *testing.T) {
 // Each id has one row, and each row as many cells as the head of its table: two lines of work that both add a row can break that.
 func TestFailuresAreOneRowEach(t *testing.T) {
 	t.Chdir(top)
-	doc, err := os.ReadFile("docs/engineering/failures.md")
-	require.NoError(t, err)
+	doc := require.Value(os.ReadFile("docs/engineering/failures.md"))(t)
 	rows, without, _ := strings.Cut(string(doc), "## What Parley does not do")
 	for _, problem := range append(oddRows(rows), oddRows(without)...) {
 		t.Error(problem)

@@ -35,10 +35,8 @@ type layer struct {
 // layers reads the file of imports.
 func layers(t *testing.T) []layer {
 	t.Helper()
-	text, err := os.ReadFile(imports)
-	require.NoError(t, err)
-	all, err := parseLayers(string(text))
-	require.NoError(t, err)
+	text := require.Value(os.ReadFile(imports))(t)
+	all := require.Value(parseLayers(string(text)))(t)
 	return all
 }
 
@@ -140,8 +138,7 @@ func TestNoPlatformInCore(t *testing.T) {
 		if !common(name) {
 			return
 		}
-		text, err := os.ReadFile(name)
-		require.NoError(t, err)
+		text := require.Value(os.ReadFile(name))(t)
 		for i, line := range strings.Split(string(text), "\n") {
 			if found := platform.FindString(line); found != "" && !inComment(line) {
 				t.Errorf("%s:%d names %s", name, i+1, found)

@@ -75,11 +75,9 @@ func TestRootOfTheCore(t *testing.T) {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		text, err := os.ReadFile(name)
-		require.NoError(t, err)
+		text := require.Value(os.ReadFile(name))(t)
 		lines += bytes.Count(text, []byte("\n"))
-		f, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
-		require.NoError(t, err)
+		f := require.Value(parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution))(t)
 		for _, d := range f.Decls {
 			for _, id := range declared(d) {
 				if id.IsExported() {

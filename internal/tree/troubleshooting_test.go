@@ -22,8 +22,7 @@ import (
 // The messages in the first columns of the troubleshooting page are those that the program writes.
 func TestTroubleshootingQuotesTheProgram(t *testing.T) {
 	t.Chdir(top)
-	source, err := os.ReadFile("docs/troubleshooting.md")
-	require.NoError(t, err)
+	source := require.Value(os.ReadFile("docs/troubleshooting.md"))(t)
 	quoted := quotedMessages(source)
 	if len(quoted) < 40 {
 		t.Fatalf("only %d messages were found", len(quoted))
@@ -93,8 +92,7 @@ func writtenMessages(t *testing.T) (all []string) {
 		t.Fatalf("the scripts of the page: %v", err)
 	}
 	for _, name := range scripts {
-		source, err := os.ReadFile(name)
-		require.NoError(t, err)
+		source := require.Value(os.ReadFile(name))(t)
 		all = append(all, string(source))
 	}
 	for _, said := range (lang.Voice{}).Section("") {
@@ -104,8 +102,7 @@ func writtenMessages(t *testing.T) (all []string) {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-		require.NoError(t, err)
+		file := require.Value(parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution))(t)
 		ast.Inspect(file, func(n ast.Node) bool {
 			if e, ok := n.(ast.Expr); ok {
 				if s := literal(e); s != "" {

@@ -48,14 +48,12 @@ const report = `<?xml version="1.0"?><office:document-content><office:body><offi
 func workbook(t *testing.T) []byte {
 	t.Helper()
 	book := excelize.NewFile()
-	date, err := book.NewStyle(&excelize.Style{NumFmt: 14})
-	require.NoError(t, err)
+	date := require.Value(book.NewStyle(&excelize.Style{NumFmt: 14}))(t)
 	for cell, v := range map[string]any{"A1": "What", "B1": "When", "C1": "Price", "A2": "Tea\nleaves", "B2": 45000, "C2": 2.5, "A4": "Milk"} {
 		require.NoError(t, book.SetCellValue("Sheet1", cell, v))
 	}
 	require.NoError(t, book.SetCellStyle("Sheet1", "B2", "B2", date))
-	b, err := book.WriteToBuffer()
-	require.NoError(t, err)
+	b := require.Value(book.WriteToBuffer())(t)
 	return b.Bytes()
 }
 
@@ -101,8 +99,7 @@ func TestOldNames(t *testing.T) {
 		"Japanese": {japanese.ShiftJIS, "報告書のコピー.txt", "報告書のコピー.txt"},
 		"German":   {charmap.CodePage437, "Größe.txt", "Größe.txt"},
 	} {
-		raw, err := c.NewEncoder().String(c.file)
-		require.NoError(t, err)
+		raw := require.Value(c.NewEncoder().String(c.file))(t)
 		got, err := Text(archive(t, raw, "", "plain.txt", ""))
 		if err != nil || !strings.Contains(got, c.want) || !strings.Contains(got, "- plain.txt (") || strings.Contains(got, "encoding") {
 			t.Errorf("%s: %q, %v", name, got, err)

@@ -247,8 +247,7 @@ func TestOrphanedReaderEnds(t *testing.T) {
 // A start removes the folders that killed gateways left, and not those in use.
 func TestStartSweeps(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	used, err := newFolder()
-	require.NoError(t, err)
+	used := require.Value(newFolder())(t)
 	left, err := newFolder()
 	if err = errors.Join(err, os.WriteFile(filepath.Join(left.path, "a"), nil, 0o600), left.lock.Close()); err != nil {
 		t.Fatal(err)

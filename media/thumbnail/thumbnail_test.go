@@ -95,8 +95,7 @@ func TestJPEG(t *testing.T) {
 		"one that lies": {turned(asJPEG(t, wide), 9, binary.BigEndian), 320, 128},
 	} {
 		t.Run(name, func(t *testing.T) {
-			small, err := JPEG(c.data)
-			require.NoError(t, err)
+			small := require.Value(JPEG(c.data))(t)
 			is, format, err := image.DecodeConfig(bytes.NewReader(small))
 			if err != nil || format != "jpeg" || is.Width != c.width || is.Height != c.height {
 				t.Errorf("%s of %d × %d, %v", format, is.Width, is.Height, err)
@@ -110,8 +109,7 @@ func TestOrientation(t *testing.T) {
 	data := asJPEG(t, picture(200, 200))
 	for orientation, want := range map[byte]string{1: "first both", 2: "last both", 3: "last both", 4: "first both", 5: "both first", 6: "both first", 7: "both last", 8: "both last"} {
 		for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
-			small, err := JPEG(turned(data, orientation, order))
-			require.NoError(t, err)
+			small := require.Value(JPEG(turned(data, orientation, order)))(t)
 			got := where(t, small)
 			if want[:4] == "both" && got[len(got)-4:] != want[len(want)-4:] || want[:4] != "both" && got[:4] != want[:4] {
 				t.Errorf("orientation %d: red is %s, want %s", orientation, got, want)
@@ -123,10 +121,8 @@ func TestOrientation(t *testing.T) {
 // Transparent pixels are white, as pages show them.
 func TestTransparent(t *testing.T) {
 	p := image.NewNRGBA(image.Rect(0, 0, 10, 10))
-	small, err := JPEG(encoded(t, p, func(b *bytes.Buffer) error { return png.Encode(b, p) }))
-	require.NoError(t, err)
-	is, err := jpeg.Decode(bytes.NewReader(small))
-	require.NoError(t, err)
+	small := require.Value(JPEG(encoded(t, p, func(b *bytes.Buffer) error { return png.Encode(b, p) })))(t)
+	is := require.Value(jpeg.Decode(bytes.NewReader(small)))(t)
 	if r, _, _, _ := is.At(5, 5).RGBA(); r < 0xf000 {
 		t.Errorf("it is %v", is.At(5, 5))
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/core/llm"
+	"parley/internal/require"
 	"parley/internal/signature"
 	"parley/internal/uistream"
 	"parley/models"
@@ -343,9 +344,7 @@ func TestAISDKPageTool(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	text := `data: {"type":"text-delta","id":"t","delta":"Hi"}` + "\n\n"
-	if _, err := told(t.Context(), opened(t, answering(t, inParts, text+call).URL, inAISDK), hello); err != nil {
-		t.Error(err)
-	}
+	require.Value(told(t.Context(), opened(t, answering(t, inParts, text+call).URL, inAISDK), hello))(t)
 }
 
 // A route that writes no start gets its message back, too. An approval of an unknown call asks nothing.

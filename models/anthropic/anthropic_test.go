@@ -143,8 +143,7 @@ func TestThinking(t *testing.T) {
 			m.options.ThinkingBudget = &test.budget
 		}
 		p := m.request("m", llm.Request{MaxTokens: test.limit, Readable: test.readable}, wire.Names{})
-		body, err := json.Marshal(p)
-		require.NoError(t, err)
+		body := require.Value(json.Marshal(p))(t)
 		var sent struct {
 			MaxTokens int `json:"max_tokens"`
 			Thinking  json.RawMessage

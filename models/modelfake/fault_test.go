@@ -145,8 +145,7 @@ func TestCancelledIsCharged(t *testing.T) {
 		s.Queue(modelfake.Script{modelfake.Pace(time.Second), modelfake.Text(strings.Repeat("word ", 100), modelfake.ByWord), modelfake.ReportUsage(1000, 1000)})
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second+time.Millisecond)
 		defer cancel()
-		resp, err := s.post(ctx, t, askStream)
-		require.NoError(t, err)
+		resp := require.Value(s.post(ctx, t, askStream))(t)
 		io.Copy(io.Discard, resp.Body)
 		time.Sleep(time.Second)
 		if got := s.Requests()[0].Usage; got != (modelfake.Usage{Prompt: 2, Completion: 13}) {

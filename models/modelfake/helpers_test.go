@@ -34,8 +34,7 @@ func inBubble(t *testing.T, o modelfake.Options, test func(*testing.T, endpoint)
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		n, srv := sim.NewNet(), modelfake.New(o)
-		l, err := n.Listen("tcp", "model.test:80")
-		require.NoError(t, err)
+		l := require.Value(n.Listen("tcp", "model.test:80"))(t)
 		stop := srv.Serve(l)
 		transport := &http.Transport{DialContext: n.Dial}
 		t.Cleanup(func() {
@@ -57,8 +56,7 @@ func onLoopback(t *testing.T, o modelfake.Options) endpoint {
 
 func (s endpoint) post(ctx context.Context, t *testing.T, body string) (*http.Response, error) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.base+"/v1/chat/completions", strings.NewReader(body))
-	require.NoError(t, err)
+	req := require.Value(http.NewRequestWithContext(ctx, http.MethodPost, s.base+"/v1/chat/completions", strings.NewReader(body)))(t)
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := s.client.Do(req)
 	if err == nil {

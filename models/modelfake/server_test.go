@@ -20,8 +20,7 @@ func TestModelsAndKey(t *testing.T) {
 			method, path, _ := strings.Cut(path, " ")
 			req, _ := http.NewRequest(method, s.base+path, strings.NewReader(strings.Replace(ask, `"m"`, `"small"`, 1)))
 			req.Header.Set("Authorization", key)
-			resp, err := s.client.Do(req)
-			require.NoError(t, err)
+			resp := require.Value(s.client.Do(req))(t)
 			body, _ := io.ReadAll(resp.Body)
 			resp.Body.Close()
 			if resp.Status != want || (resp.StatusCode == 401) != strings.Contains(string(body), `"code":"invalid_api_key"`) {
@@ -42,8 +41,7 @@ func TestUnknownModelAndPath(t *testing.T) {
 	if resp, body, _ := s.say(t, ask); resp.StatusCode != 404 || !strings.Contains(body, `"code":"model_not_found"`) {
 		t.Errorf("%s %s", resp.Status, body)
 	}
-	resp, err := s.client.Get(s.base + "/v1/responses")
-	require.NoError(t, err)
+	resp := require.Value(s.client.Get(s.base + "/v1/responses"))(t)
 	defer resp.Body.Close()
 	var body struct {
 		Error struct{ Message, Type string }
@@ -82,8 +80,7 @@ func TestServeStops(t *testing.T) {
 	inBubble(t, modelfake.Options{Choose: func(modelfake.Request) modelfake.Script { return modelfake.Script{modelfake.Open(), modelfake.Stall()} }}, func(t *testing.T, s endpoint) {
 		var clients sync.WaitGroup
 		for range 3 {
-			resp, err := s.post(t.Context(), t, askStream)
-			require.NoError(t, err)
+			resp := require.Value(s.post(t.Context(), t, askStream))(t)
 			clients.Go(func() {
 				if _, err := io.ReadAll(resp.Body); err == nil {
 					t.Error("the answer looks whole")

@@ -57,8 +57,7 @@ func TestStrictUses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := onLoopback(t, modelfake.Options{})
-			resp, err := s.client.Post(s.base+c.endpoint, c.contentType, strings.NewReader(c.body))
-			require.NoError(t, err)
+			resp := require.Value(s.client.Post(s.base+c.endpoint, c.contentType, strings.NewReader(c.body)))(t)
 			defer resp.Body.Close()
 			body, err := io.ReadAll(resp.Body)
 			bad := s.Rejected()

@@ -176,8 +176,7 @@ func testToolRounds(t *testing.T, s Suite) {
 	fake, m := s.serve(t, "model-a")
 	fake.Queue(Answer{Think: "I need both.", Text: []string{"Wait."}, Calls: []Call{{"a", "DO", `{"x":1}`}, {"b", "look_up", `{}`}}})
 	req := withTools(hello)
-	a, err := ask(t.Context(), m, req)
-	require.NoError(t, err)
+	a := require.Value(ask(t.Context(), m, req))(t)
 	var calls []string
 	for i, c := range a.calls {
 		calls = append(calls, c.Name+string(c.Parameters))
@@ -281,9 +280,7 @@ func testImages(t *testing.T, s Suite) {
 	data := []byte("\x89PNG\r\n\x1a\n")
 	req := hello
 	req.Messages = []llm.Message{{Role: llm.RoleUser, Text: "What is it?", Images: []llm.File{{Type: "image/png", Data: data}}}, {Role: llm.RoleUser, Images: []llm.File{{Type: "image/png", Data: data}}}}
-	if _, err := ask(t.Context(), m, req); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(ask(t.Context(), m, req))(t)
 	coded := base64.StdEncoding.EncodeToString(data)
 	if got := fake.Seen()[0].Images; len(got) != 2 || !strings.HasSuffix(got[0], coded) || !strings.HasSuffix(got[1], coded) {
 		t.Errorf("%q", got)
@@ -377,9 +374,7 @@ func testLimit(t *testing.T, s Suite) {
 	fake, m := s.serve(t, "model-a")
 	req := hello
 	req.MaxTokens = 300
-	if _, err := ask(t.Context(), m, req); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(ask(t.Context(), m, req))(t)
 	if got := fake.Seen()[0].Limit; got != 300 {
 		t.Errorf("the limit is %d; want 300", got)
 	}

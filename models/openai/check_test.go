@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/core/llm"
+	"parley/internal/require"
 	"parley/models/modelfake"
 	"parley/models/wire"
 	"parley/sim"
@@ -74,9 +75,7 @@ func TestResolveIsKept(t *testing.T) {
 		fake.ServeHTTP(w, r)
 	}), func(o *Options) { o.Model = "" })
 	for range 2 {
-		if _, err := collect(t.Context(), m, hello); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(collect(t.Context(), m, hello))(t)
 	}
 	if requests := fake.Requests(); lists != 1 || requests[1].Model != "only" {
 		t.Errorf(`%d lists, model %q; want 1 and "only"`, lists, requests[1].Model)

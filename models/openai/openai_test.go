@@ -75,8 +75,7 @@ func TestAnswer(t *testing.T) {
 			modelfake.Call{ID: "b", Name: "CLOCK", Arguments: `{}`}),
 		modelfake.ReportUsage(7, 9),
 	)
-	got, err := collect(t.Context(), over(t, fake), hello)
-	require.NoError(t, err)
+	got := require.Value(collect(t.Context(), over(t, fake), hello))(t)
 	want := []llm.Chunk{
 		{Alive: true, Reasoning: "hm"},
 		{Text: "Hello "}, {Text: "there"},
@@ -106,9 +105,7 @@ func TestEnvironment(t *testing.T) {
 	t.Setenv("OPENAI_CUSTOM_HEADERS", "X-Leak: leaked-header")
 	fake := modelfake.New(modelfake.Options{})
 	m := over(t, fake, func(o *Options) { o.APIKey = "" })
-	if _, err := collect(t.Context(), m, hello); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(collect(t.Context(), m, hello))(t)
 	for name, values := range fake.Requests()[0].Header {
 		if strings.Contains(strings.Join(values, " "), "leaked") || name == "Authorization" {
 			t.Errorf("header %s: %q", name, values)
@@ -121,8 +118,7 @@ func inMemory(t *testing.T, fake *modelfake.Server, test func(t *testing.T, m *M
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		network := sim.NewNet()
-		l, err := network.Listen("tcp", "model.test:80")
-		require.NoError(t, err)
+		l := require.Value(network.Listen("tcp", "model.test:80"))(t)
 		defer fake.Serve(l)()
 		m := New(Options{BaseURL: "http://model.test/v1", APIKey: testKey, Model: "m", Dial: network.Dial})
 		defer m.Close()

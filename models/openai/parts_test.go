@@ -75,8 +75,7 @@ func TestOpaqueFieldsOfCalls(t *testing.T) {
 				}
 				fake.ServeHTTP(w, r)
 			}), func(o *Options) { o.APIKey, o.Model = modeltest.Key, "model-a" })
-			chunks, err := collect(t.Context(), m, hello)
-			require.NoError(t, err)
+			chunks := require.Value(collect(t.Context(), m, hello))(t)
 			round := llm.Message{Role: llm.RoleAssistant}
 			for _, c := range chunks {
 				if c.Call != nil && c.Call.Name != "" {
@@ -135,15 +134,9 @@ func TestOwnParametersOfUses(t *testing.T) {
 			answering(http.StatusOK, body, "Content-Type", "application/json")(w, r)
 		})
 	}
-	if _, err := over(t, refusing("response_format", `{"text":"Hello"}`)).Transcribe(t.Context(), "a.ogg", "audio/ogg", []byte("x")); err != nil {
-		t.Error(err)
-	}
-	if _, err := over(t, refusing("response_format", `{"data":[{"b64_json":"iVBORw0KGgo="}]}`)).GenerateImage(t.Context(), "a cat"); err != nil {
-		t.Error(err)
-	}
-	if _, err := over(t, refusing("encoding_format", `{"data":[{"index":0,"embedding":[1,2]}]}`)).Embed(t.Context(), []string{"a"}); err != nil {
-		t.Error(err)
-	}
+	require.Value(over(t, refusing("response_format", `{"text":"Hello"}`)).Transcribe(t.Context(), "a.ogg", "audio/ogg", []byte("x")))(t)
+	require.Value(over(t, refusing("response_format", `{"data":[{"b64_json":"iVBORw0KGgo="}]}`)).GenerateImage(t.Context(), "a cat"))(t)
+	require.Value(over(t, refusing("encoding_format", `{"data":[{"index":0,"embedding":[1,2]}]}`)).Embed(t.Context(), []string{"a"}))(t)
 }
 
 // Null in extra_body removes what requests have otherwise, except that they are streams.
@@ -152,9 +145,7 @@ func TestExtraRemoves(t *testing.T) {
 	m := over(t, fake, func(o *Options) {
 		o.MaxTokens, o.Extra = 7, map[string]any{"stream_options": nil, "max_tokens": nil, "stream": nil, "seed": nil}
 	})
-	if _, err := collect(t.Context(), m, hello); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(collect(t.Context(), m, hello))(t)
 	if raw := string(fake.Requests()[0].Raw); strings.Contains(raw, "stream_options") || strings.Contains(raw, "max_tokens") || strings.Contains(raw, "null") || !strings.Contains(raw, `"stream":true`) {
 		t.Error(raw)
 	}
@@ -188,9 +179,7 @@ func TestNamesOfTheLimit(t *testing.T) {
 		modelfake.Script{}, modelfake.Script{modelfake.Status(422, `{"detail":[{"loc":["body","max_completion_tokens"],"msg":"Extra inputs are not permitted"}]}`)}, modelfake.Script{})
 	m := over(t, fake, func(o *Options) { o.MaxTokens = 7 })
 	for range 2 {
-		if _, err := collect(t.Context(), m, hello); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(collect(t.Context(), m, hello))(t)
 	}
 	for i, want := range []string{`"max_tokens":7`, `"max_completion_tokens":7`, `"max_completion_tokens":7`, ""} {
 		if raw := string(fake.Requests()[i].Raw); !strings.Contains(raw, want) || want == "" && strings.Contains(raw, "tokens") {

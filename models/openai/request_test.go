@@ -78,8 +78,7 @@ func TestMaxTokens(t *testing.T) {
 	} {
 		m := New(Options{BaseURL: base, Model: "m", MaxTokens: 5})
 		for tokens, set := range map[int]bool{5: true, 0: false} {
-			body, err := m.body("m", tokens, hello, wire.Names{})
-			require.NoError(t, err)
+			body := require.Value(m.body("m", tokens, hello, wire.Names{}))(t)
 			if strings.Contains(string(body), `"`+field+`":5`) != set || strings.Contains(string(body), "tokens\":") != set {
 				t.Errorf("%s, %d tokens: %s", base, tokens, body)
 			}
@@ -92,9 +91,7 @@ func TestMaxTokensOfOneCall(t *testing.T) {
 	for _, c := range []struct{ model, call, want int }{{0, 0, 0}, {300, 0, 300}, {0, 300, 300}, {300, 400, 300}, {300, 200, 200}} {
 		fake := playing(modelfake.Text("ok"))
 		m := over(t, fake, func(o *Options) { o.MaxTokens = c.model })
-		if _, err := collect(t.Context(), m, llm.Request{MaxTokens: c.call, Messages: hello.Messages}); err != nil {
-			t.Fatal(err)
-		}
+		require.Value(collect(t.Context(), m, llm.Request{MaxTokens: c.call, Messages: hello.Messages}))(t)
 		got := 0
 		if sent := fake.Requests()[0].MaxTokens; sent != nil {
 			got = *sent
@@ -148,8 +145,7 @@ func TestReasoningGoesBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			fake := playing(append(test.script, modelfake.ToolCall("a", "DO", "{}"))...)
 			m := over(t, fake, func(o *Options) { o.Quirks = test.quirks })
-			first, err := collect(t.Context(), m, hello)
-			require.NoError(t, err)
+			first := require.Value(collect(t.Context(), m, hello))(t)
 			answer := llm.Message{Role: llm.RoleAssistant, Calls: []llm.ToolCall{{ID: "a", Name: "DO", Parameters: []byte("{}")}}}
 			for _, c := range first {
 				if c.Opaque != nil {
@@ -158,8 +154,7 @@ func TestReasoningGoesBack(t *testing.T) {
 			}
 			next := llm.Request{Messages: []llm.Message{hello.Messages[0], answer, {Role: llm.RoleTool, Call: "a", Text: "done"}}}
 			for _, to := range []*Model{m, New(Options{BaseURL: "http://other.test/v1", Model: "m", Quirks: test.quirks})} {
-				body, err := to.body("m", 0, next, wire.NamesOf(next))
-				require.NoError(t, err)
+				body := require.Value(to.body("m", 0, next, wire.NamesOf(next)))(t)
 				has := test.want != "" && strings.Contains(string(body), test.want)
 				if want := test.want != "" && (to == m || test.quirks.ReasoningRequired); has != want || to != m && strings.Contains(string(body), "think") {
 					t.Errorf("%s: %s", to, body)
@@ -186,8 +181,7 @@ func TestCachedTokens(t *testing.T) {
 	m := over(t, modelfake.New(modelfake.Options{}))
 	req := llm.Request{System: strings.Repeat("Be kind. ", 50), Messages: hello.Messages}
 	for turn, want := range []bool{false, true} {
-		chunks, err := collect(t.Context(), m, req)
-		require.NoError(t, err)
+		chunks := require.Value(collect(t.Context(), m, req))(t)
 		u := chunks[len(chunks)-1].Usage
 		if u == nil || (u.Cached > 0) != want || u.Cached > u.Prompt {
 			t.Errorf("turn %d: %+v", turn, u)

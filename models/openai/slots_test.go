@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/core/llm"
+	"parley/internal/require"
 	"parley/models/modelfake"
 	"parley/models/wire"
 )
@@ -214,9 +215,7 @@ func TestPictures(t *testing.T) {
 		{Role: llm.RoleUser, Text: "hi"}, {Role: llm.RoleAssistant, Text: "hello"},
 		{Role: llm.RoleUser, Text: "what is it?", Images: []llm.File{{Name: "x", Type: "image/png", Data: modelfake.Picture(3, 3)}}},
 	}}
-	if _, err := collect(t.Context(), over(t, fake), req); err != nil {
-		t.Fatal(err)
-	}
+	require.Value(collect(t.Context(), over(t, fake), req))(t)
 	fit(t, fake)
 	m := fake.Requests()[0].Messages
 	if m[0].Parts != nil || m[2].Content != "what is it?" || len(m[2].Parts) != 2 || !strings.HasPrefix(m[2].Parts[1].ImageURL.URL, "data:image/png;base64,") {

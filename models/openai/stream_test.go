@@ -99,8 +99,7 @@ func TestDeltas(t *testing.T) {
 	n := wire.NamesOf(llm.Request{Tools: []llm.Tool{{Name: "a.b"}}})
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := readAll(strings.NewReader(test.stream), n)
-			require.NoError(t, err)
+			got := require.Value(readAll(strings.NewReader(test.stream), n))(t)
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
 			}

@@ -19,10 +19,8 @@ func TestToolsOfSuccessiveRequests(t *testing.T) {
 	m := New(Options{Model: "m"})
 	for i, tools := range [][]llm.Tool{{dot, slash}, {dot, slash}, {slash, dot}, {slash}, {dot}, {city}, {other}, nil, {other}, {other, slash}} {
 		req := llm.Request{Tools: tools, Messages: []llm.Message{{Role: llm.RoleUser, Text: "Hello"}}}
-		got, err := m.body("m", 0, req, wire.NamesOf(req))
-		require.NoError(t, err)
-		want, err := New(Options{Model: "m"}).body("m", 0, req, wire.NamesOf(req))
-		require.NoError(t, err)
+		got := require.Value(m.body("m", 0, req, wire.NamesOf(req)))(t)
+		want := require.Value(New(Options{Model: "m"}).body("m", 0, req, wire.NamesOf(req)))(t)
 		var sent struct{ Tools []tool }
 		if err := json.Unmarshal(got, &sent); err != nil || string(got) != string(want) || len(sent.Tools) != len(tools) {
 			t.Errorf("request %d, %v: %s\nwant %s", i, err, got, want)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"parley/core/llm"
+	"parley/internal/require"
 	"parley/models"
 	"parley/models/modeltest"
 	"parley/models/wire"
@@ -46,9 +47,7 @@ func TestModelWithoutReasoning(t *testing.T) {
 	defer server.Close()
 	fake.Queue(modeltest.Answer{Fails: &modeltest.Refusal{Status: 400, Kind: "", Message: "Encrypted content is not supported with this model."}})
 	m := opened(server.URL, "model-a")
-	if _, err := m.Check(t.Context(), wire.Uses{}); err != nil {
-		t.Error(err)
-	}
+	require.Value(m.Check(t.Context(), wire.Uses{}))(t)
 	seen := fake.Seen()
 	if len(seen) != 2 || !strings.Contains(string(seen[0].Raw), "reasoning.encrypted_content") || strings.Contains(string(seen[1].Raw), "include") {
 		t.Errorf("%d requests", len(seen))

@@ -26,8 +26,7 @@ func TestRequestIsForgottenOnceAnswered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			prompt := new([1 << 20]byte)
 			kept := weak.Make(prompt)
-			req, err := http.NewRequest("POST", "http://127.0.0.1/", bytes.NewReader(prompt[:]))
-			require.NoError(t, err)
+			req := require.Value(http.NewRequest("POST", "http://127.0.0.1/", bytes.NewReader(prompt[:])))(t)
 			prompt = nil
 			_, _ = Refuse(req, func(req *http.Request) (*http.Response, error) {
 				if c.sent {

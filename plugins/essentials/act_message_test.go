@@ -89,8 +89,7 @@ func TestStyleOfPosts(t *testing.T) {
 		"a schedule":          {tea, chat.SchedulePrefix + "standup", true},
 		"a hook":              {tea, chat.HookPrefix + "build", true},
 	} {
-		got, err := character(t.Context(), action.TurnContext{Agent: agent, Room: c.room, Message: chat.Memory{Author: c.author}})
-		require.NoError(t, err)
+		got := require.Value(character(t.Context(), action.TurnContext{Agent: agent, Room: c.room, Message: chat.Memory{Author: c.author}}))(t)
 		for text, want := range map[string]bool{"short": true, "asks back": !c.post, "Ann: Tea?": !c.post, "no questions": c.post, "Kraa.": c.post} {
 			if strings.Contains(got.Text, text) != want {
 				t.Errorf("%s: %q is in the prompt or is not:\n%s", name, text, got.Text)

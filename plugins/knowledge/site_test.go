@@ -111,8 +111,7 @@ func withShopSite(t *testing.T, play func(k *knowledge, s *shopSite)) {
 // told returns the sources that a prompt names.
 func (k *knowledge) told(t *testing.T) string {
 	t.Helper()
-	r, err := k.Provide(t.Context(), action.TurnContext{})
-	require.NoError(t, err)
+	r := require.Value(k.Provide(t.Context(), action.TurnContext{}))(t)
 	return r.Text
 }
 

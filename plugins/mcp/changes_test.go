@@ -87,8 +87,7 @@ func TestChangedTool(t *testing.T) {
 	work.Go(func() { p.Work(ctx) })
 	defer func() { cancel(); work.Wait() }()
 	before := named(t, p, "shop__order")
-	fixed, err := action.NewToolbox([]action.Plugin{p}, schema.Compile)
-	require.NoError(t, err)
+	fixed := require.Value(action.NewToolbox([]action.Plugin{p}, schema.Compile))(t)
 	box := action.NewLiveToolbox(&fixed, []action.Plugin{p}, schema.Compile, slog.New(slog.DiscardHandler)).Now()
 	for name, usable := range map[string]bool{"shop__order": true, "shop__list": true, "shop__torn": false, "shop__odd": false} {
 		if (box.Find(name) != nil) != usable {

@@ -29,8 +29,7 @@ import (
 // fake is this program as a server.
 func fake(t *testing.T, kind string) Server {
 	t.Helper()
-	program, err := os.Executable()
-	require.NoError(t, err)
+	program := require.Value(os.Executable())(t)
 	return Server{Name: "fake", Command: []string{program}, Env: map[string]string{"FAKE_MCP": kind, "FAKE_TOKEN": "s3cr3t-token"}, Timeout: time.Minute}
 }
 
@@ -280,8 +279,7 @@ func TestResources(t *testing.T) {
 func TestCallMCPTool(t *testing.T) {
 	p := started(t, Options{Servers: []Server{fake(t, "good")}, XML: true})
 	named(t, p, "fake__echo")
-	box, err := action.NewToolbox([]action.Plugin{p}, schema.Compile)
-	require.NoError(t, err)
+	box := require.Value(action.NewToolbox([]action.Plugin{p}, schema.Compile))(t)
 	call := box.Find("CALL_MCP_TOOL").Action.(action.Delegate)
 	for params, want := range map[string]string{
 		`{"serverName":"fake","toolName":"echo","arguments":{"text":"tea"}}`:       `fake__echo {"text":"tea"}`,

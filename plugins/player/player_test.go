@@ -61,8 +61,7 @@ func titles(tracks []track) string {
 // Tracks of one title are told apart by where they are, unless that is a secret.
 func TestLabels(t *testing.T) {
 	at := func(address string) track {
-		found, err := trackAt(address)
-		require.NoError(t, err)
+		found := require.Value(trackAt(address))(t)
 		return found
 	}
 	got := labels([]track{
@@ -110,8 +109,7 @@ func folder(t *testing.T, files map[string]string) action.Action {
 	secret := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(secret, []byte("hush"), 0o600))
 	require.NoError(t, os.Symlink(secret, filepath.Join(at, "leads_away.mp3")))
-	p, err := New(Options{Folder: at})
-	require.NoError(t, err)
+	p := require.Value(New(Options{Folder: at}))(t)
 	return p.Actions[0]
 }
 

@@ -43,8 +43,7 @@ func TestProxy(t *testing.T) {
 }
 
 func askThroughProxy(t *testing.T) {
-	p, err := New(Options{URLs: []string{"http://music.invalid/so_what.mp3"}})
-	require.NoError(t, err)
+	p := require.Value(New(Options{URLs: []string{"http://music.invalid/so_what.mp3"}}))(t)
 	if err := p.Actions[0].(*player).ask(t.Context(), &url.URL{Scheme: "http", Host: "music.invalid", Path: "/so_what.mp3"}); err != nil {
 		t.Error(err)
 	}

@@ -30,8 +30,7 @@ type server struct {
 func serve(t *testing.T, answers ...http.HandlerFunc) *server {
 	t.Helper()
 	s := &server{net: sim.NewNet(), begun: time.Now()}
-	l, err := s.net.Listen("tcp", "music.test:80")
-	require.NoError(t, err)
+	l := require.Value(s.net.Listen("tcp", "music.test:80"))(t)
 	h := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.tries = append(s.tries, time.Since(s.begun))
 		answers[min(len(s.tries), len(answers))-1](w, r)
@@ -44,8 +43,7 @@ func serve(t *testing.T, answers ...http.HandlerFunc) *server {
 // player plays what is there.
 func (s *server) player(t *testing.T) *player {
 	t.Helper()
-	p, err := New(Options{Dial: s.net.Dial, URLs: []string{"http://music.test/so_what.mp3?key=hush"}})
-	require.NoError(t, err)
+	p := require.Value(New(Options{Dial: s.net.Dial, URLs: []string{"http://music.test/so_what.mp3?key=hush"}}))(t)
 	return p.Actions[0].(*player)
 }
 

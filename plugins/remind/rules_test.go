@@ -10,10 +10,8 @@ const form = "2006-01-02 15:04"
 
 func in(t *testing.T, zone, at string) time.Time {
 	t.Helper()
-	z, err := time.LoadLocation(zone)
-	require.NoError(t, err)
-	when, err := time.ParseInLocation(form, at, z)
-	require.NoError(t, err)
+	z := require.Value(time.LoadLocation(zone))(t)
+	when := require.Value(time.ParseInLocation(form, at, z))(t)
 	return when
 }
 

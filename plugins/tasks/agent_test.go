@@ -29,8 +29,7 @@ func TestPost(t *testing.T) {
 			}
 		}
 		for _, job := range []string{"", "", "job"} {
-			_, err := tasks.Post(t.Context(), "mine", "known", job, chat.Task{Key: "k", Text: "Hi"})
-			require.NoError(t, err)
+			require.Value(tasks.Post(t.Context(), "mine", "known", job, chat.Task{Key: "k", Text: "Hi"}))(t)
 		}
 		if len(w.done) != 2 {
 			t.Fatalf("accepted are %+v; want 2", w.done)

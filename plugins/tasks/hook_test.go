@@ -16,8 +16,7 @@ import (
 // withHook returns tasks with a hook, in UTC with quiet hours from 22 to 7.
 func (w *fakeGateway) withHook(t *testing.T, h Hook) *Tasks {
 	t.Helper()
-	hours, err := quiethours.Parse("22:00-07:00", time.UTC)
-	require.NoError(t, err)
+	hours := require.Value(quiethours.Parse("22:00-07:00", time.UTC))(t)
 	tasks := New(Options{Store: w, Hooks: []Hook{h}, Quiet: hours})
 	require.NoError(t, tasks.Plugin().Init(t.Context(), action.Services{State: w, Task: w.task}))
 	return tasks

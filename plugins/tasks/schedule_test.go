@@ -100,10 +100,8 @@ func (w *fakeGateway) startReplicas(t *testing.T, replicas int, s Schedule) (sto
 
 func schedule(t *testing.T, expression, zone string) Schedule {
 	t.Helper()
-	z, err := time.LoadLocation(zone)
-	require.NoError(t, err)
-	times, err := cron.Parse(expression, z)
-	require.NoError(t, err)
+	z := require.Value(time.LoadLocation(zone))(t)
+	times := require.Value(cron.Parse(expression, z))(t)
 	return Schedule{Name: "test", Times: times, Spec: expression, What: What{Room: "fake:1", Text: "Hello"}}
 }
 
@@ -115,10 +113,8 @@ func TestDaysWithAnotherClock(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := schedule(t, "30 2 * * *", "Europe/Berlin")
-			zone, err := time.LoadLocation("Europe/Berlin")
-			require.NoError(t, err)
-			begin, err := time.ParseInLocation(time.DateOnly, around.day, zone)
-			require.NoError(t, err)
+			zone := require.Value(time.LoadLocation("Europe/Berlin"))(t)
+			begin := require.Value(time.ParseInLocation(time.DateOnly, around.day, zone))(t)
 			time.Sleep(time.Until(begin))
 			w := &fakeGateway{state: map[string]string{}}
 			stop := w.startReplicas(t, 3, s)

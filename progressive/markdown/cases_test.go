@@ -23,8 +23,7 @@ const (
 // The server, the terminal and the page read the same cases. The terminal has all words that the server reads. Where the page reads another
 // structure, the case is in the docs.
 func TestReadersOfMarkdownDiffer(t *testing.T) {
-	file, err := os.ReadFile(cases)
-	require.NoError(t, err)
+	file := require.Value(os.ReadFile(cases))(t)
 	texts := strings.Split(string(file), "\n=====\n")
 	var read []string
 	for _, text := range texts {
@@ -40,8 +39,7 @@ func TestReadersOfMarkdownDiffer(t *testing.T) {
 		}
 	}
 	golden.Check(t, byServer, strings.Join(read, "\n")+"\n")
-	page, err := os.ReadFile(byPage)
-	require.NoError(t, err)
+	page := require.Value(os.ReadFile(byPage))(t)
 	shown := strings.Split(strings.TrimSuffix(string(page), "\n"), "\n")
 	if len(shown) != len(texts) {
 		t.Fatalf("%s has %d lines, want %d", byPage, len(shown), len(texts))
@@ -52,8 +50,7 @@ func TestReadersOfMarkdownDiffer(t *testing.T) {
 			fmt.Fprintf(&table, "| %s | %s | %s |\n", cell(text), cell(read[i]), cell(shown[i]))
 		}
 	}
-	docs, err := os.ReadFile(inDocs)
-	require.NoError(t, err)
+	docs := require.Value(os.ReadFile(inDocs))(t)
 	head, _, _ := strings.Cut(string(docs), "|---|---|---|\n")
 	golden.Check(t, inDocs, head+"|---|---|---|\n"+table.String())
 }

@@ -14,8 +14,7 @@ import (
 
 // A long answer in each dialect: whole, split, and at growing prefixes.
 func TestGolden(t *testing.T) {
-	data, err := os.ReadFile("testdata/answer.md")
-	require.NoError(t, err)
+	data := require.Value(os.ReadFile("testdata/answer.md"))(t)
 	text := string(data)
 	for _, d := range dialects() {
 		golden.Check(t, filepath.Join("testdata", "answer."+d.name+".golden"), join(markdown.Render(markdown.Parse(text), d.d, markdown.Limits{})))

@@ -84,8 +84,7 @@ func (g *gates) try(i int, p progressive.Priority, scopes ...progressive.Scope) 
 // open enters at replica i, however long that takes, and leaves with err.
 func (g *gates) open(i int, err error, scopes ...progressive.Scope) {
 	g.Helper()
-	leave, failed := g.all[i].Enter(g.Context(), progressive.Ticket{Scopes: scopes, Priority: progressive.PriorityFinal})
-	require.NoError(g, failed)
+	leave := require.Value(g.all[i].Enter(g.Context(), progressive.Ticket{Scopes: scopes, Priority: progressive.PriorityFinal}))(g)
 	leave(err)
 }
 

@@ -237,8 +237,7 @@ func TestWaitingQuestionsExcuseNoAnswer(t *testing.T) {
 
 // The questions, the users and the configuration of a soak are made without a gateway.
 func TestWorld(t *testing.T) {
-	w, err := newWorld(options{dir: t.TempDir(), answer: time.Second, long: 1})
-	require.NoError(t, err)
+	w := require.Value(newWorld(options{dir: t.TempDir(), answer: time.Second, long: 1}))(t)
 	defer w.close()
 	asked := map[string]bool{}
 	for _, r := range w.rooms {

@@ -136,11 +136,9 @@ func (o *operators) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm
 // request sends JSON to the web API.
 func (o *operators) request(path, body string) *http.Response {
 	o.Helper()
-	r, err := http.NewRequestWithContext(o.Context(), http.MethodPost, o.base+path, strings.NewReader(body))
-	require.NoError(o, err)
+	r := require.Value(http.NewRequestWithContext(o.Context(), http.MethodPost, o.base+path, strings.NewReader(body)))(o)
 	r.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(r)
-	require.NoError(o, err)
+	resp := require.Value(http.DefaultClient.Do(r))(o)
 	return resp
 }
 
@@ -209,8 +207,7 @@ func (o *operators) open(path string) { o.Helper(); o.do(chromedp.Navigate(o.bas
 // logIn logs in with the code of the gateway's machine.
 func (o *operators) logIn() {
 	o.Helper()
-	code, err := local.WebCode(o.Context(), o.cfg)
-	require.NoError(o, err)
+	code := require.Value(local.WebCode(o.Context(), o.cfg))(o)
 	o.open("/admin")
 	o.eval(fmt.Sprintf(`(document.querySelector('#code').value = %q, document.querySelector('form button').click())`, code))
 	o.wait(`document.querySelector('#live')`)
@@ -324,8 +321,7 @@ func TestOperatorsPagesAreAccessible(t *testing.T) {
 	if err != nil {
 		t.Fatalf("install axe-core: %v; run tools/install.sh", err)
 	}
-	axe, err := os.ReadFile(filepath.Join(dir, "node_modules", "axe-core", "axe.min.js"))
-	require.NoError(t, err)
+	axe := require.Value(os.ReadFile(filepath.Join(dir, "node_modules", "axe-core", "axe.min.js")))(t)
 	o := newOperators(t)
 	if _, err := chromedp.Call(o.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: string(axe)}); err != nil {
 		t.Fatal(err)

@@ -23,39 +23,32 @@ func TestAGUIServer(t *testing.T) {
 	for _, version := range []string{"1", "0"} {
 		t.Run(version, func(t *testing.T) {
 			address := startAgent(t, "agui-agent.mjs", version)
-			cfg, err := parley.DefaultConfig(func(string) (string, bool) { return "", false })
-			require.NoError(t, err)
+			cfg := require.Value(parley.DefaultConfig(func(string) (string, bool) { return "", false }))(t)
 			cfg.Store, cfg.Web.Listen, cfg.Web.Limits = config.DSN("sqlite:"+filepath.Join(t.TempDir(), "parley.db")), "127.0.0.1:0", config.Limits{}
 			cfg.Models.Chat = []config.ChatModel{{Name: "mine", Provider: "http", URL: address, Protocol: "ag-ui", History: "full", Thinking: "full"}}
 			cfg.Models.Large = config.Model{Provider: "http"}
-			g, err := parley.New(cfg, parley.Env{Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))})
-			require.NoError(t, err)
+			g := require.Value(parley.New(cfg, parley.Env{Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))}))(t)
 			p := gatewaytest.Start(t.Context(), g.Run)
 			defer func() { require.NoError(t, p.Stop()) }()
 			b := &sim.Browser{HTTP: http.DefaultClient, Base: "http://" + g.Addr().String()}
-			conversation, err := b.Open(t.Context())
-			require.NoError(t, err)
-			s, err := b.Send(t.Context(), conversation, "1", "A train to Berlin")
-			require.NoError(t, err)
+			conversation := require.Value(b.Open(t.Context()))(t)
+			s := require.Value(b.Send(t.Context(), conversation, "1", "A train to Berlin"))(t)
 			var stages, shown string
 			for {
-				e, err := s.Next()
-				require.NoError(t, err)
+				e := require.Value(s.Next())(t)
 				if e.Type == "tool" {
 					stages += e.ToolName + " "
 				}
 				if e.Choices != nil {
 					shown = s.Text()
-					_, err = b.Choose(t.Context(), conversation, *e.Choices, 1)
-					require.NoError(t, err)
+					require.Value(b.Choose(t.Context(), conversation, *e.Choices, 1))(t)
 					break
 				}
 			}
 			if shown != "I search for trains.\n\nFound 2\n\nWhich train?" && shown != "I search for trains.\n\nWhich train?\n\nFound 2" || !strings.Contains(stages, "find_trains") {
 				t.Errorf("the page shows %q and the calls %q", shown, stages)
 			}
-			_, err = s.All()
-			require.NoError(t, err)
+			require.Value(s.All())(t)
 			if got := s.Text(); !strings.Contains(got, "resolved: 09:30") || strings.Contains(got, "Looking") {
 				t.Errorf("after the choice the page shows %q", got)
 			}
@@ -82,7 +75,6 @@ func startAgent(t *testing.T, script string, args ...string) string {
 		kill()
 		_ = c.Wait() // it was killed
 	})
-	line, err := bufio.NewReader(out).ReadString('\n')
-	require.NoError(t, err)
+	line := require.Value(bufio.NewReader(out).ReadString('\n'))(t)
 	return strings.TrimSpace(line)
 }

@@ -12,8 +12,7 @@ import (
 
 // The commands of the guide to the web API run as they are written.
 func TestCurlExamples(t *testing.T) {
-	guide, err := os.ReadFile("../../docs/web-api.md")
-	require.NoError(t, err)
+	guide := require.Value(os.ReadFile("../../docs/web-api.md"))(t)
 	_, section, _ := strings.Cut(string(guide), "## In a shell\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	script := regexp.MustCompile(`(?m)^    `).ReplaceAllString(section, "")

@@ -30,8 +30,7 @@ func onDeepChat(t *testing.T, connect string, play func(*deepChat)) {
 	if err != nil {
 		t.Fatalf("%v: run tools/install.sh", err)
 	}
-	dir, err := packages()
-	require.NoError(t, err)
+	dir := require.Value(packages())(t)
 	page := ""
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/deepChat.bundle.js" {

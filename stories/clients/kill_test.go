@@ -41,8 +41,7 @@ func runChild() {
 func newProcess(t *testing.T) *stage {
 	t.Helper()
 	s := newControl(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	l := require.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	listen, store := l.Addr().String(), filepath.Join(t.TempDir(), "parley.db")
 	require.NoError(t, l.Close())
 	s.base = "http://" + listen

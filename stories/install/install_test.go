@@ -28,8 +28,7 @@ var (
 // blocks returns the commands of a page by heading.
 func blocks(t *testing.T, page string) map[string][]string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(top, page))
-	require.NoError(t, err)
+	text := require.Value(os.ReadFile(filepath.Join(top, page)))(t)
 	found, heading, inside := map[string][]string{}, "", false
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimRight(line, "\n")
@@ -172,16 +171,14 @@ func TestScriptRefuses(t *testing.T) {
 // file is in it.
 func checkFormula(t *testing.T) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dist, "parley.rb"))
-	require.NoError(t, err)
+	text := require.Value(os.ReadFile(filepath.Join(dist, "parley.rb")))(t)
 	sums := sumsOf(t)
 	urls := regexp.MustCompile(`url "https://github\.com/[^/]+/[^/]+/releases/download/[^/]+/([^"]+)"\s+sha256 "(\w+)"`).FindAllSubmatch(text, -1)
 	for _, m := range urls {
 		if sums[string(m[1])] != string(m[2]) {
 			t.Errorf("the formula has the checksum %s for %s; want %s", m[2], m[1], sums[string(m[1])])
 		}
-		out, err := exec.Command("tar", "-tzf", filepath.Join(dist, string(m[1]))).Output()
-		require.NoError(t, err)
+		out := require.Value(exec.Command("tar", "-tzf", filepath.Join(dist, string(m[1]))).Output())(t)
 		for _, f := range regexp.MustCompile(`install "([^"]+)"`).FindAllSubmatch(text, -1) {
 			if !strings.Contains(string(out), "parley/"+string(f[1])+"\n") {
 				t.Errorf("the formula installs %s, which %s lacks", f[1], m[1])
@@ -196,8 +193,7 @@ func checkFormula(t *testing.T) {
 // sumsOf reads checksums.txt.
 func sumsOf(t *testing.T) map[string]string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dist, "checksums.txt"))
-	require.NoError(t, err)
+	text := require.Value(os.ReadFile(filepath.Join(dist, "checksums.txt")))(t)
 	sums := map[string]string{}
 	for _, m := range regexp.MustCompile(`(?m)^(\w{64})  (\S+)$`).FindAllSubmatch(text, -1) {
 		sums[string(m[2])] = string(m[1])
@@ -231,10 +227,8 @@ func TestRepositoryIsNamedOnce(t *testing.T) {
 
 // The files of a release that the page lists are those that the configuration makes.
 func TestListedFiles(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(top, "docs/install.md"))
-	require.NoError(t, err)
-	text, err := os.ReadFile(filepath.Join(top, ".goreleaser.yaml"))
-	require.NoError(t, err)
+	page := require.Value(os.ReadFile(filepath.Join(top, "docs/install.md")))(t)
+	text := require.Value(os.ReadFile(filepath.Join(top, ".goreleaser.yaml")))(t)
 	var c struct {
 		Builds []struct{ Goos, Goarch []string }
 	}

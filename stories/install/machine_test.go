@@ -36,8 +36,7 @@ func newMachine(t *testing.T) *machine {
 	}
 	server := httptest.NewServer(http.FileServer(http.Dir(dist)))
 	t.Cleanup(server.Close)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	l := require.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	l.Close()
 	return &machine{t: t, dir: t.TempDir(), server: server.URL, port: port}

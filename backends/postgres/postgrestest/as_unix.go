@@ -58,8 +58,7 @@ func (s *Server) Continue(t testing.TB) { s.signal(t, syscall.SIGCONT) }
 
 func (s *Server) signal(t testing.TB, sig syscall.Signal) {
 	t.Helper()
-	all, err := s.Processes()
-	require.NoError(t, err)
+	all := require.Value(s.Processes())(t)
 	for _, pid := range all {
 		_ = syscall.Kill(pid, sig) // one that has just ended is no matter
 	}

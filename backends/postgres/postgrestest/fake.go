@@ -69,8 +69,7 @@ func Old(t testing.TB, pooler bool) *Fake {
 
 func listen(t testing.TB, serve func(*pgproto3.Backend, *pgproto3.StartupMessage)) *Fake {
 	t.Helper()
-	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	l := require.Value(new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0"))(t)
 	f := &Fake{addr: l.Addr().String(), serve: serve}
 	var running sync.WaitGroup
 	running.Go(func() {

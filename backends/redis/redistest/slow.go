@@ -25,8 +25,7 @@ const pending = 1024
 func StartSlow(t testing.TB, args ...string) *Slow {
 	t.Helper()
 	s := &Slow{Server: Start(t, args...)}
-	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	l := require.Value(new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0"))(t)
 	s.addr = l.Addr().String()
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup

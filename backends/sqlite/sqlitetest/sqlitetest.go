@@ -16,8 +16,7 @@ import (
 // Path returns the path of an empty, migrated database in a directory of the test's own.
 func Path(t testing.TB) string {
 	t.Helper()
-	file, err := empty()
-	require.NoError(t, err)
+	file := require.Value(empty())(t)
 	path := filepath.Join(t.TempDir(), "parley.db")
 	require.NoError(t, os.WriteFile(path, file, 0o600))
 	return path

@@ -26,12 +26,10 @@ func (f toFake) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestDiscordgo(t *testing.T) {
 	s, channel, ann := room(t)
 	client := httpClient(t, serve(t, s))
-	session, err := discordgo.New("Bot " + s.Token())
-	require.NoError(t, err)
+	session := require.Value(discordgo.New("Bot " + s.Token()))(t)
 	session.Client = &http.Client{Transport: toFake{client.Transport}, Timeout: 20 * time.Second}
 	question := s.Say(channel, ann, "hello")
-	sent, err := session.ChannelMessageSendReply(channel, "hello yourself", &discordgo.MessageReference{MessageID: question, ChannelID: channel})
-	require.NoError(t, err)
+	sent := require.Value(session.ChannelMessageSendReply(channel, "hello yourself", &discordgo.MessageReference{MessageID: question, ChannelID: channel}))(t)
 	require.NoError(t, session.ChannelTyping(channel))
 	if got, err := session.ChannelMessages(channel, 10, "", question, ""); err != nil || len(got) != 1 || got[0].ID != sent.ID {
 		t.Errorf("read back: %v, %v", got, err)

@@ -37,8 +37,7 @@ func (a answer) id() string {
 
 func newRequest(t *testing.T, s *discordfake.Server, method, path, body string) *http.Request {
 	t.Helper()
-	r, err := http.NewRequest(method, "http://discord.test/api/v10"+path, strings.NewReader(body))
-	require.NoError(t, err)
+	r := require.Value(http.NewRequest(method, "http://discord.test/api/v10"+path, strings.NewReader(body)))(t)
 	r.Header.Set("Authorization", "Bot "+s.Token())
 	r.Header.Set("User-Agent", agent)
 	if body != "" {

@@ -19,8 +19,7 @@ import (
 // to answer, and what it got compiles as the types of discord-api-types.
 func TestDiscordJS(t *testing.T) {
 	dir := connectortest.NPM(t, os.DirFS("testdata/npm"))
-	spec, err := discordfake.SharedSpec()
-	require.NoError(t, err)
+	spec := require.Value(discordfake.SharedSpec())(t)
 	s := discordfake.New(discordfake.WithSpec(spec), discordfake.WithAnswerTime(time.Minute))
 	t.Cleanup(s.Close)
 	web := httptest.NewServer(s.Handler())

@@ -13,8 +13,7 @@ import (
 
 func loadSpec(t *testing.T) *discordfake.Spec {
 	t.Helper()
-	spec, err := discordfake.SharedSpec()
-	require.NoError(t, err)
+	spec := require.Value(discordfake.SharedSpec())(t)
 	if spec == nil {
 		t.Skip("SKIPPED: PARLEY_SPECS names no directory with " + discordfake.SpecFile + "; requests are NOT compared with Discord's API description")
 	}
@@ -69,8 +68,7 @@ func TestSpecQueries(t *testing.T) {
 	for query, ok := range map[string]bool{
 		"": true, "limit=100&after=1": true, "limit=101": false, "limit=x": false, "after=x": false, "since=1": false,
 	} {
-		values, err := url.ParseQuery(query)
-		require.NoError(t, err)
+		values := require.Value(url.ParseQuery(query))(t)
 		if err := spec.CheckQuery(discordfake.GetMessages, values); (err == nil) != ok {
 			t.Errorf("%q: %v", query, err)
 		}

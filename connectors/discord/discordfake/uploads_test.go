@@ -21,8 +21,7 @@ func upload(t *testing.T, s *discordfake.Server, method, path, payload string, f
 	w := multipart.NewWriter(&form)
 	require.NoError(t, w.WriteField("payload_json", payload))
 	for i, data := range files {
-		p, err := w.CreateFormFile(fmt.Sprintf("files[%d]", i), data[:1])
-		require.NoError(t, err)
+		p := require.Value(w.CreateFormFile(fmt.Sprintf("files[%d]", i), data[:1]))(t)
 		_, _ = p.Write([]byte(data)) // into memory
 	}
 	_ = w.Close()
@@ -45,8 +44,7 @@ func stands(a answer) (names, ids []string) {
 
 // An edit's list is all that stays ("Editing Message Attachments" in Discord's reference).
 func TestAttachmentsOfEdits(t *testing.T) {
-	spec, err := discordfake.SharedSpec()
-	require.NoError(t, err)
+	spec := require.Value(discordfake.SharedSpec())(t)
 	const two = `{"attachments":[{"id":"0","filename":"a"},{"id":"1","filename":"b"}]}`
 	for name, c := range map[string]struct {
 		edit  string
@@ -136,8 +134,7 @@ func TestReplacedFileIsGone(t *testing.T) {
 		url  string
 		want int
 	}{{url(made), http.StatusNotFound}, {url(next), http.StatusOK}} {
-		r, err := http.NewRequest("GET", c.url, nil)
-		require.NoError(t, err)
+		r := require.Value(http.NewRequest("GET", c.url, nil))(t)
 		if a := sendRequest(s, r); a.status != c.want {
 			t.Errorf("%s: %d %s; want %d", c.url, a.status, a.text, c.want)
 		}

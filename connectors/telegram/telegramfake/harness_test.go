@@ -46,13 +46,11 @@ type params map[string]any
 // serve starts a server in memory; the test's end waits for all of it.
 func serve(t testing.TB, opts ...telegramfake.Option) *bot {
 	web := sim.NewNet()
-	l, err := web.Listen("tcp", "api:80")
-	require.NoError(t, err)
+	l := require.Value(web.Listen("tcp", "api:80"))(t)
 	b := &bot{Server: telegramfake.New(opts...), t: t, http: &http.Client{Transport: &http.Transport{DialContext: web.Dial}}}
 	connectortest.Serve(t, l, b.Server)
 	t.Cleanup(b.http.CloseIdleConnections)
-	spec, err := telegramfake.SharedSpec()
-	require.NoError(t, err)
+	spec := require.Value(telegramfake.SharedSpec())(t)
 	b.spec = spec
 	return b
 }
@@ -195,8 +193,7 @@ func number(n int64) string { return strconv.FormatInt(n, 10) }
 
 func loadSpec(t *testing.T) *telegramfake.Spec {
 	t.Helper()
-	spec, err := telegramfake.SharedSpec()
-	require.NoError(t, err)
+	spec := require.Value(telegramfake.SharedSpec())(t)
 	if spec == nil {
 		t.Skip("SKIPPED: set PARLEY_SPECS to the directory with " + telegramfake.SpecFile)
 	}

@@ -46,8 +46,7 @@ type npmWorld struct {
 }
 
 func newNPMWorld(t *testing.T) *npmWorld {
-	spec, err := telegramfake.SharedSpec()
-	require.NoError(t, err)
+	spec := require.Value(telegramfake.SharedSpec())(t)
 	w := &npmWorld{Server: telegramfake.New(telegramfake.WithSpec(spec), telegramfake.WithoutFlood(), telegramfake.WithTopics()), t: t}
 	web := httptest.NewServer(w.Server)
 	t.Cleanup(web.Close)
@@ -68,8 +67,7 @@ func (w *npmWorld) run(dir, script, name string) string {
 	defer cancel()
 	printed := connectortest.Node(w.t, dir, func(cue string) {
 		if cue != "press" {
-			to, err := url.Parse(cue)
-			require.NoError(w.t, err)
+			to := require.Value(url.Parse(cue))(w.t)
 			go w.CallWebhook(ctx, &http.Client{Transport: plainly{to}})
 			w.Say(w.chat, w.ada, "/ask Which tea?")
 			return
@@ -91,8 +89,7 @@ func (w *npmWorld) run(dir, script, name string) string {
 // happen lets users do everything that a bot is told of. The client is asked for reactions before it starts, as they don't come by default.
 func (w *npmWorld) happen() {
 	kinds := `["message","edited_message","channel_post","callback_query","my_chat_member","message_reaction"]`
-	resp, err := http.Get(w.base + "/bot" + w.Token() + "/getUpdates?allowed_updates=" + url.QueryEscape(kinds))
-	require.NoError(w.t, err)
+	resp := require.Value(http.Get(w.base + "/bot" + w.Token() + "/getUpdates?allowed_updates=" + url.QueryEscape(kinds)))(w.t)
 	require.NoError(w.t, resp.Body.Close())
 	media := func(text string, fields map[string]any, opts ...telegramfake.SayOption) {
 		w.Say(w.chat, w.ada, text, append(opts, telegramfake.WithMedia(fields))...)

@@ -26,13 +26,11 @@ func (b *bot) upload(method string, p params, files map[string]string) answer {
 	}
 	for field, file := range files {
 		name, data, _ := strings.Cut(file, ":")
-		part, err := w.CreateFormFile(field, name)
-		require.NoError(b.t, err)
+		part := require.Value(w.CreateFormFile(field, name))(b.t)
 		_, _ = io.WriteString(part, data)
 	}
 	_ = w.Close()
-	resp, err := b.http.Post("http://api/bot"+b.Token()+"/"+method, w.FormDataContentType(), &form)
-	require.NoError(b.t, err)
+	resp := require.Value(b.http.Post("http://api/bot"+b.Token()+"/"+method, w.FormDataContentType(), &form))(b.t)
 	defer resp.Body.Close()
 	var a answer
 	require.NoError(b.t, json.NewDecoder(resp.Body).Decode(&a))
@@ -54,8 +52,7 @@ func painted(t *testing.T, name string, width, height int) string {
 // withSpec compares requests with the specification where there is one.
 func withSpec(t *testing.T) (opts []telegramfake.Option) {
 	t.Helper()
-	spec, err := telegramfake.SharedSpec()
-	require.NoError(t, err)
+	spec := require.Value(telegramfake.SharedSpec())(t)
 	if spec != nil {
 		opts = append(opts, telegramfake.WithSpec(spec))
 	}

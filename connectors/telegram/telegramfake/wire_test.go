@@ -33,8 +33,7 @@ func read(t *testing.T, resp *http.Response, err error) answer {
 	t.Helper()
 	require.NoError(t, err)
 	defer resp.Body.Close()
-	data, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
+	data := require.Value(io.ReadAll(resp.Body))(t)
 	a := answer{Status: resp.StatusCode, RetryHeader: resp.Header.Get("Retry-After")}
 	if err := json.Unmarshal(data, &a); err != nil {
 		t.Fatalf("%q: %v", data, err)
@@ -120,8 +119,7 @@ func TestWithTheClientLibrary(t *testing.T) {
 	ann := s.AddUser("Ann", "ann")
 	chat, old := s.AddPrivate(ann), s.AddGroup("g")
 	s.Say(chat, ann, "/start hi")
-	resp, err := client.MakeRequest("getUpdates", tgbotapi.Params{"timeout": "0", "allowed_updates": `["message","my_chat_member"]`})
-	require.NoError(t, err)
+	resp := require.Value(client.MakeRequest("getUpdates", tgbotapi.Params{"timeout": "0", "allowed_updates": `["message","my_chat_member"]`}))(t)
 	var updates []tgbotapi.Update
 	if err := json.Unmarshal(resp.Result, &updates); err != nil || len(updates) != 1 {
 		t.Fatalf("updates %s: %v", resp.Result, err)

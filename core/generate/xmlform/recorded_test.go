@@ -37,8 +37,7 @@ func TestRecordedAnswers(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	const chunkings = 10_000
 	for _, name := range files {
-		raw, err := os.ReadFile(name)
-		require.NoError(t, err)
+		raw := require.Value(os.ReadFile(name))(t)
 		var got recorded
 		got.Text, got.Result = read(options(name), string(raw))
 		golden(t, strings.TrimSuffix(name, ".txt")+".json", got)
@@ -60,8 +59,7 @@ func golden(t *testing.T, name string, got recorded) {
 		}
 		require.NoError(t, err)
 	}
-	raw, err := os.ReadFile(name)
-	require.NoError(t, err)
+	raw := require.Value(os.ReadFile(name))(t)
 	var want recorded
 	require.NoError(t, json.Unmarshal(raw, &want))
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -83,8 +81,7 @@ func cut(random *rand.Rand, text string) (pieces []string) {
 func FuzzScanner(f *testing.F) {
 	files, _ := filepath.Glob("testdata/answers/*.txt")
 	for _, name := range files {
-		raw, err := os.ReadFile(name)
-		require.NoError(f, err)
+		raw := require.Value(os.ReadFile(name))(f)
 		f.Add(string(raw), strings.HasPrefix(filepath.Base(name), "form"), uint64(len(raw)))
 	}
 	for _, text := range []string{"<think>a¤", "<response><text>`</text>¤", "<text>x<thought>¤</text>", "{\"name\":\"A\"¤", "<tool_call>{¤\xff", "```\n<text>¤</text></response>"} {

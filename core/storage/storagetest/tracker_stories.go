@@ -81,8 +81,7 @@ func stopFirst(t *testing.T, r replicas) {
 func settleIsTruth(t *testing.T, r replicas) {
 	r.settles(t, "room", 3, nil) // nothing is known against it
 	ctx, let := context.WithCancel(t.Context())
-	claimed, err := r.at(0).Claim(ctx, agent, "room", 3)
-	require.NoError(t, err)
+	claimed := require.Value(r.at(0).Claim(ctx, agent, "room", 3))(t)
 	let()
 	ends(t, claimed, context.Canceled)
 	r.settles(t, "room", 3, nil) // whatever its context says
@@ -100,13 +99,11 @@ func contextIsChild(t *testing.T, r replicas) {
 	type key struct{}
 	gone := errors.New("the client went away")
 	parent, cancel := context.WithCancelCause(context.WithValue(t.Context(), key{}, "kept"))
-	first, err := r.at(0).Claim(parent, agent, "room", 1)
-	require.NoError(t, err)
+	first := require.Value(r.at(0).Claim(parent, agent, "room", 1))(t)
 	if first.Value(key{}) != "kept" {
 		t.Error("the child context has lost its parent's values; want them kept")
 	}
-	second, err := r.at(1).Claim(parent, agent, "room", 2)
-	require.NoError(t, err)
+	second := require.Value(r.at(1).Claim(parent, agent, "room", 2))(t)
 	ends(t, first, chat.ErrSuperseded)
 	lives(t, parent)
 	cancel(gone)
@@ -116,11 +113,9 @@ func contextIsChild(t *testing.T, r replicas) {
 // endForgetsNothing is the story of A, whose end made B look stale because it took away the room's latest turn.
 func endForgetsNothing(t *testing.T, r replicas) {
 	ctxA, endA := context.WithCancel(t.Context())
-	a, err := r.at(0).Claim(ctxA, agent, "room", 1)
-	require.NoError(t, err)
+	a := require.Value(r.at(0).Claim(ctxA, agent, "room", 1))(t)
 	ctxB, endB := context.WithCancel(t.Context())
-	b, err := r.at(1).Claim(ctxB, agent, "room", 2)
-	require.NoError(t, err)
+	b := require.Value(r.at(1).Claim(ctxB, agent, "room", 2))(t)
 	ends(t, a, chat.ErrSuperseded)
 	endA()
 	lives(t, b)
@@ -141,8 +136,7 @@ func apart(t *testing.T, r replicas) {
 	places := []place{{"ada", "x"}, {"ada", "y"}, {"bob", "x"}, {"ada", "{x}"}, {"ada/x", "y"}, {"ada", "x/y"}}
 	claims := map[place]context.Context{}
 	for i, p := range places {
-		ctx, err := r.at(i).Claim(t.Context(), p.agent, p.room, chat.ResponseID(10-i))
-		require.NoError(t, err)
+		ctx := require.Value(r.at(i).Claim(t.Context(), p.agent, p.room, chat.ResponseID(10-i)))(t)
 		claims[p] = ctx
 	}
 	for i, p := range places {

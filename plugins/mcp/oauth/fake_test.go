@@ -106,8 +106,7 @@ func (s *server) json(mux *http.ServeMux, path string, v any) {
 }
 
 func (s *server) serve(address string, h http.Handler) {
-	l, err := s.net.Listen("tcp", address)
-	require.NoError(s, err)
+	l := require.Value(s.net.Listen("tcp", address))(s)
 	web := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		to := s.elsewhen[r.URL.Path]

@@ -16,8 +16,7 @@ import (
 )
 
 func key(t *testing.T, fill string) oauth.Key {
-	k, err := oauth.ParseKey(base64.StdEncoding.EncodeToString([]byte(strings.Repeat(fill, 32))))
-	require.NoError(t, err)
+	k := require.Value(oauth.ParseKey(base64.StdEncoding.EncodeToString([]byte(strings.Repeat(fill, 32)))))(t)
 	return k
 }
 
@@ -48,8 +47,7 @@ func (s *server) login(m *memory) {
 
 func (s *server) loginOf(m *memory, set oauth.Settings) {
 	s.Helper()
-	value, err := oauth.Login(s.Context(), set, key(s.T, "k"), oauth.NewClient(s.net.Dial), landing, s.visit)
-	require.NoError(s, err)
+	value := require.Value(oauth.Login(s.Context(), set, key(s.T, "k"), oauth.NewClient(s.net.Dial), landing, s.visit))(s)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.rows = map[string]string{oauth.Name("shop"): value}
@@ -105,8 +103,7 @@ func TestRenewedOnce(t *testing.T) {
 	play(t, func(s *server) {
 		m := &memory{}
 		s.login(m)
-		first, err := s.gateway(m).Token(s.Context(), "")
-		require.NoError(t, err)
+		first := require.Value(s.gateway(m).Token(s.Context(), ""))(t)
 		gateways := []*gateway{s.gateway(m), s.gateway(m), s.gateway(m)}
 		results := make(chan string, 30)
 		for n := range cap(results) {

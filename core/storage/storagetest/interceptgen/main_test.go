@@ -8,10 +8,8 @@ import (
 )
 
 func TestMethodsAreCurrent(t *testing.T) {
-	want, err := generate()
-	require.NoError(t, err)
-	got, err := os.ReadFile("../interceptor_methods.go")
-	require.NoError(t, err)
+	want := require.Value(generate())(t)
+	got := require.Value(os.ReadFile("../interceptor_methods.go"))(t)
 	if !bytes.Equal(got, want) {
 		t.Error("interceptor_methods.go is not what storage.Store needs; run: go generate ./core/storage/storagetest")
 	}
