@@ -17,6 +17,7 @@ import (
 	"parley/core/chat"
 	"parley/core/recall"
 	"parley/internal/require"
+	"parley/internal/subtest"
 )
 
 // counting is an embedding model that counts how often it is given each text.
@@ -60,7 +61,7 @@ func TestEmbeddingModelsDiffer(t *testing.T) {
 	}
 	for name, address := range addresses {
 		require.NoError(t, Migrate(t.Context(), address))
-		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { embedsOnce(t, address) }) })
+		t.Run(name, subtest.Of(synctest.Test, func(t *testing.T) { embedsOnce(t, address) }))
 	}
 }
 
@@ -119,7 +120,7 @@ func TestVectorLengthsDiffer(t *testing.T) {
 	}
 	for name, address := range addresses {
 		require.NoError(t, Migrate(t.Context(), address))
-		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { lengthsDiffer(t, address) }) })
+		t.Run(name, subtest.Of(synctest.Test, func(t *testing.T) { lengthsDiffer(t, address) }))
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"parley/connectors"
 	"parley/core/chat"
+	"parley/internal/subtest"
 	"parley/sim"
 )
 
@@ -232,29 +233,27 @@ func TestIntakeDrops(t *testing.T) {
 		"not so long":   {func(string) error { return errStore }, 9 * time.Minute, false},
 		"panics seldom": {func(string) error { panic("poison") }, 2 * time.Second, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				b := newBelt(t, connectors.IntakeOptions{GiveUp: 10 * time.Minute})
-				b.fail = func(id string) error {
-					if id == "a0" {
-						return c.fail(id)
-					}
-					return nil
+		t.Run(name, subtest.Of(synctest.Test, func(t *testing.T) {
+			b := newBelt(t, connectors.IntakeOptions{GiveUp: 10 * time.Minute})
+			b.fail = func(id string) error {
+				if id == "a0" {
+					return c.fail(id)
 				}
-				b.put("a0")
-				time.Sleep(time.Second)
-				b.put("b0", "a1")
-				time.Sleep(c.after)
-				if c.dropped {
-					b.want(t, 3, "a1", "b0")
-				} else {
-					b.want(t, 0, "b0")
-				}
-				if strings.Contains(b.log.String(), "is dropped") != c.dropped {
-					t.Error(b.log.String())
-				}
-			})
-		})
+				return nil
+			}
+			b.put("a0")
+			time.Sleep(time.Second)
+			b.put("b0", "a1")
+			time.Sleep(c.after)
+			if c.dropped {
+				b.want(t, 3, "a1", "b0")
+			} else {
+				b.want(t, 0, "b0")
+			}
+			if strings.Contains(b.log.String(), "is dropped") != c.dropped {
+				t.Error(b.log.String())
+			}
+		}))
 	}
 	synctest.Test(t, func(t *testing.T) {
 		b := newBelt(t, connectors.IntakeOptions{GiveUp: 10 * time.Minute})

@@ -13,6 +13,7 @@ import (
 	"parley/core/chat"
 	"parley/core/event"
 	"parley/core/schedule"
+	"parley/internal/subtest"
 )
 
 // listenToGroup makes the group of the next processes one where the agent listens to all that is said.
@@ -50,31 +51,29 @@ func TestModelDecides(t *testing.T) {
 		"asks to act":  {[]step{call(0, "a", "WRITE", "{}")}, answer.Ignored},
 		"late, but so": {[]step{pause(15 * time.Second), write("YES")}, answer.Completed},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.listenToGroup()
-				d := &eventLog{}
-				w.cfg.Observers = []event.Observer{d}
-				w.model.queue(c.says)
-				n := w.start()
-				begun := time.Now()
-				acc := n.sendAmbient("Does it rain?")
-				o, said := w.waitAnswer(acc)
-				answered := c.want == answer.Completed
-				if o.Status != c.want || (said == "You said: ada: Does it rain?") != answered || (len(w.chat.requests) > 0) != answered {
-					w.Errorf("it is %+v, said %q and made %d requests", o, said, len(w.chat.requests))
-				}
-				if time.Since(begun) > time.Minute {
-					w.Error("the decision took too long")
-				}
-				if got := d.of(acc.Run); !slices.Equal(got, []string{"started", string(c.want)}) {
-					w.Errorf("events: %q", got)
-				}
-				if q := w.model.requests()[0]; len(q.Tools) > 0 || len(q.Messages) != 1 || !strings.Contains(q.Messages[0].Text, "\nada: Does it rain?\n</conversation>") {
-					w.Errorf("the question is %+v", q.Request)
-				}
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			w.listenToGroup()
+			d := &eventLog{}
+			w.cfg.Observers = []event.Observer{d}
+			w.model.queue(c.says)
+			n := w.start()
+			begun := time.Now()
+			acc := n.sendAmbient("Does it rain?")
+			o, said := w.waitAnswer(acc)
+			answered := c.want == answer.Completed
+			if o.Status != c.want || (said == "You said: ada: Does it rain?") != answered || (len(w.chat.requests) > 0) != answered {
+				w.Errorf("it is %+v, said %q and made %d requests", o, said, len(w.chat.requests))
+			}
+			if time.Since(begun) > time.Minute {
+				w.Error("the decision took too long")
+			}
+			if got := d.of(acc.Run); !slices.Equal(got, []string{"started", string(c.want)}) {
+				w.Errorf("events: %q", got)
+			}
+			if q := w.model.requests()[0]; len(q.Tools) > 0 || len(q.Messages) != 1 || !strings.Contains(q.Messages[0].Text, "\nada: Does it rain?\n</conversation>") {
+				w.Errorf("the question is %+v", q.Request)
+			}
+		}))
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"parley/core/event"
 	"parley/core/llm"
 	"parley/internal/lang"
+	"parley/internal/subtest"
 )
 
 // eventLog writes down what it hears.
@@ -99,19 +100,17 @@ func TestRunEvents(t *testing.T) {
 			return n.send(w.message(room, "eve", "Hello?"))
 		}, []string{"started", "ignored"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				d := &eventLog{}
-				w.cfg.Turns.First, w.cfg.Turns.Idle, w.cfg.Turns.Limit = 2*time.Hour, 2*time.Hour, 2*time.Minute
-				w.cfg.Plugins = []action.Plugin{{Name: "diary", Observers: []event.Observer{d}}}
-				n := w.start()
-				acc := c.play(w, n)
-				w.waitAnswer(acc)
-				if got := d.of(acc.Run); !slices.Equal(got, c.want) {
-					w.Errorf("heard %q; want %q", got, c.want)
-				}
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			d := &eventLog{}
+			w.cfg.Turns.First, w.cfg.Turns.Idle, w.cfg.Turns.Limit = 2*time.Hour, 2*time.Hour, 2*time.Minute
+			w.cfg.Plugins = []action.Plugin{{Name: "diary", Observers: []event.Observer{d}}}
+			n := w.start()
+			acc := c.play(w, n)
+			w.waitAnswer(acc)
+			if got := d.of(acc.Run); !slices.Equal(got, c.want) {
+				w.Errorf("heard %q; want %q", got, c.want)
+			}
+		}))
 	}
 }
 
@@ -266,22 +265,20 @@ func TestActionEvents(t *testing.T) {
 		"shut down, and adopted": {&fakeAction{do: heeds, limit: time.Hour}, "{}", after(func(w *harness, n *process) { n.shutdown(); w.start() }),
 			[]string{started, "c failed"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				d := &eventLog{}
-				w.cfg.Observers = []event.Observer{d}
-				w.cfg.Turns.Limit = 2 * time.Minute
-				a := c.action
-				a.name = "TEA"
-				w.addActions(a)
-				w.model.queue([]step{call(0, "c", "TEA", c.params)})
-				w.waitAnswer(c.play(w, w.start()))
-				time.Sleep(10 * time.Second) // for late events
-				if got := d.actions(); !slices.Equal(got, c.want) {
-					w.Errorf("heard %q; want %q", got, c.want)
-				}
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			d := &eventLog{}
+			w.cfg.Observers = []event.Observer{d}
+			w.cfg.Turns.Limit = 2 * time.Minute
+			a := c.action
+			a.name = "TEA"
+			w.addActions(a)
+			w.model.queue([]step{call(0, "c", "TEA", c.params)})
+			w.waitAnswer(c.play(w, w.start()))
+			time.Sleep(10 * time.Second) // for late events
+			if got := d.actions(); !slices.Equal(got, c.want) {
+				w.Errorf("heard %q; want %q", got, c.want)
+			}
+		}))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/event"
+	"parley/internal/subtest"
 )
 
 // names are the events that were heard, by the names that the seeds give them; those of runs and messages aside.
@@ -123,27 +124,25 @@ func TestJoinedAndLeft(t *testing.T) {
 // Where the agent is no more, its runs end; elsewhere it answers. When it comes back it answers again.
 func TestRunsEndWhereTheAgentIsNoMore(t *testing.T) {
 	for name, gone := range map[string]chat.Left{"the room": {Room: group}, "the world": {World: "fake/w"}} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				n := w.start()
-				w.model.queue([]step{write(fox), pause(time.Hour)})
-				say := func(text string) chat.Accepted {
-					m := w.message(group, "ada", text)
-					m.Addressed, m.Place.World = true, "fake/w"
-					return n.send(m)
-				}
-				first, waits := say("Hello"), say("And?")
-				time.Sleep(time.Second)
-				n.deliver(gone)
-				w.wantAnswer(first, answer.Stopped, "")
-				w.wantAnswer(waits, answer.Stopped, "")
-				w.wantAnswer(n.sendText("Hello"), answer.Completed, "You said: Hello")
-				w.wantAnswer(say("Back"), answer.Completed, "You said: ada: Back")
-				if r, err := w.Store.Room(w.Context(), group); err != nil || r.Gone {
-					w.Errorf("the room is %+v, %v", r, err)
-				}
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			n := w.start()
+			w.model.queue([]step{write(fox), pause(time.Hour)})
+			say := func(text string) chat.Accepted {
+				m := w.message(group, "ada", text)
+				m.Addressed, m.Place.World = true, "fake/w"
+				return n.send(m)
+			}
+			first, waits := say("Hello"), say("And?")
+			time.Sleep(time.Second)
+			n.deliver(gone)
+			w.wantAnswer(first, answer.Stopped, "")
+			w.wantAnswer(waits, answer.Stopped, "")
+			w.wantAnswer(n.sendText("Hello"), answer.Completed, "You said: Hello")
+			w.wantAnswer(say("Back"), answer.Completed, "You said: ada: Back")
+			if r, err := w.Store.Room(w.Context(), group); err != nil || r.Gone {
+				w.Errorf("the room is %+v, %v", r, err)
+			}
+		}))
 	}
 }
 

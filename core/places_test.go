@@ -14,6 +14,7 @@ import (
 	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/internal/subtest"
 )
 
 // placed runs tests in which one answer is written at a time, in total and for each person, and which use every way in which a run can
@@ -148,30 +149,28 @@ func (p *placed) probe(story string) {
 // Every kind of run, however it ends, takes at most one place of the limits on parallel answers, once, and gives it back, once.
 func TestEveryPlaceIsGivenBack(t *testing.T) {
 	for kind, begin := range beginnings {
-		t.Run(kind, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				p := &placed{harness: w}
-				p.prepare()
-				for end, happens := range endings {
-					if !modelless[end] && (kind == "a notice" || strings.HasPrefix(kind, "/")) {
-						continue
-					}
-					p.count++
-					p.room, p.gone = chat.RoomID(fmt.Sprint("fake/", p.count)), false
-					p.says("/help") // it is known from now on
-					p.gone = end == "Unreachable"
-					begin(p, end)
-					time.Sleep(time.Second)
-					if happens != nil {
-						happens(p)
-					}
-					p.rests()
-					p.probe(kind + " with " + end)
+		t.Run(kind, subtest.Of(withHarness, func(w *harness) {
+			p := &placed{harness: w}
+			p.prepare()
+			for end, happens := range endings {
+				if !modelless[end] && (kind == "a notice" || strings.HasPrefix(kind, "/")) {
+					continue
 				}
-				w.chat.forgetSeen()
-				w.accepted = nil // some were deleted
-			})
-		})
+				p.count++
+				p.room, p.gone = chat.RoomID(fmt.Sprint("fake/", p.count)), false
+				p.says("/help") // it is known from now on
+				p.gone = end == "Unreachable"
+				begin(p, end)
+				time.Sleep(time.Second)
+				if happens != nil {
+					happens(p)
+				}
+				p.rests()
+				p.probe(kind + " with " + end)
+			}
+			w.chat.forgetSeen()
+			w.accepted = nil // some were deleted
+		}))
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"parley/core/chat"
 	"parley/core/schedule"
 	"parley/gatewaytest"
+	"parley/internal/subtest"
 )
 
 // A gateway could lose B's answer here.
@@ -99,45 +100,43 @@ func TestCollect(t *testing.T) {
 // IN-06: whatever the policy, one run at a time, and every message is accounted for.
 func TestHundredMessagesAtOnce(t *testing.T) {
 	for policy, many := range map[schedule.Policy]int{schedule.Supersede: 100, schedule.Collect: 100, schedule.Queue: 10, schedule.Steer: 10} {
-		t.Run(string(policy), func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.cfg.Turns.Direct = policy
-				n := w.start()
-				var in []chat.Message
-				for i := range many {
-					in = append(in, w.message(room, "ada", fmt.Sprint("message ", i)))
-				}
-				var wg sync.WaitGroup
-				accepted := make([]chat.Accepted, len(in))
-				for i, m := range in {
-					w.accepted = append(w.accepted, m.ID)
-					wg.Go(func() {
-						acc, err := n.ProcessMessage(w.Context(), m)
-						if err != nil {
-							w.Error(err)
-						}
-						accepted[i] = acc
-					})
-				}
-				wg.Wait()
-				statuses := map[answer.Status]int{}
-				var last chat.Run
-				for _, acc := range accepted {
-					o, _ := w.waitAnswer(acc)
-					statuses[o.Status]++
-					if r := w.run(acc); r.Response > last.Response {
-						last = r
+		t.Run(string(policy), subtest.Of(withHarness, func(w *harness) {
+			w.cfg.Turns.Direct = policy
+			n := w.start()
+			var in []chat.Message
+			for i := range many {
+				in = append(in, w.message(room, "ada", fmt.Sprint("message ", i)))
+			}
+			var wg sync.WaitGroup
+			accepted := make([]chat.Accepted, len(in))
+			for i, m := range in {
+				w.accepted = append(w.accepted, m.ID)
+				wg.Go(func() {
+					acc, err := n.ProcessMessage(w.Context(), m)
+					if err != nil {
+						w.Error(err)
 					}
+					accepted[i] = acc
+				})
+			}
+			wg.Wait()
+			statuses := map[answer.Status]int{}
+			var last chat.Run
+			for _, acc := range accepted {
+				o, _ := w.waitAnswer(acc)
+				statuses[o.Status]++
+				if r := w.run(acc); r.Response > last.Response {
+					last = r
 				}
-				w.chat.forgetSeen() // the mark of joined messages is not stored
-				if last.Outcome.Status != answer.Completed && policy != schedule.Steer {
-					w.Errorf("the last turn ended as %+v", last.Outcome)
-				}
-				if statuses[answer.Completed]+statuses[answer.Superseded] != many || (policy == schedule.Queue || policy == schedule.Collect) && statuses[answer.Superseded] > 0 {
-					w.Errorf("they ended as %v", statuses)
-				}
-			})
-		})
+			}
+			w.chat.forgetSeen() // the mark of joined messages is not stored
+			if last.Outcome.Status != answer.Completed && policy != schedule.Steer {
+				w.Errorf("the last turn ended as %+v", last.Outcome)
+			}
+			if statuses[answer.Completed]+statuses[answer.Superseded] != many || (policy == schedule.Queue || policy == schedule.Collect) && statuses[answer.Superseded] > 0 {
+				w.Errorf("they ended as %v", statuses)
+			}
+		}))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"parley/core/llm"
 	"parley/core/schedule"
 	"parley/gatewaytest"
+	"parley/internal/subtest"
 )
 
 // askedAgain plays a run that waits for an approval, and notes when its call was made.
@@ -162,40 +163,38 @@ func TestSteerAsksAgainAfterAnotherAnswer(t *testing.T) {
 		"before the approval":   {schedule.Steer, false, []chat.Decision{chat.Used}},
 		"queued":                {schedule.Queue, true, []chat.Decision{chat.Used}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withOrder(t, "olga", func(w *askedAgain, n *process) {
-				w.addActions(&fakeAction{name: "LOOK", effect: action.Reads, limit: 2 * time.Minute, do: takes(time.Minute)})
-				w.cfg.Turns.Direct = c.policy
-				n.shutdown()
-				n = w.start()
-				n.sendText("Slowly")
-				time.Sleep(10 * time.Second)
-				if !c.later {
-					n.sendText("Green tea!")
-					time.Sleep(3 * time.Minute)
-					if shown := strings.Join(w.chat.visible(), "\n"); strings.Count(shown, "✎ ada wrote since: Green tea!") != 1 {
-						w.Errorf("a card shows no message that has joined another answer: %q", shown)
-					}
+		t.Run(name, subtest.With(withOrder, "olga", func(w *askedAgain, n *process) {
+			w.addActions(&fakeAction{name: "LOOK", effect: action.Reads, limit: 2 * time.Minute, do: takes(time.Minute)})
+			w.cfg.Turns.Direct = c.policy
+			n.shutdown()
+			n = w.start()
+			n.sendText("Slowly")
+			time.Sleep(10 * time.Second)
+			if !c.later {
+				n.sendText("Green tea!")
+				time.Sleep(3 * time.Minute)
+				if shown := strings.Join(w.chat.visible(), "\n"); strings.Count(shown, "✎ ada wrote since: Green tea!") != 1 {
+					w.Errorf("a card shows no message that has joined another answer: %q", shown)
 				}
-				w.approve(n)
-				time.Sleep(10 * time.Second)
-				wrote := w.presses[0].Add(-10 * time.Second)
-				if c.later {
-					wrote = time.Now()
-					n.sendText("Green tea!")
-				}
-				time.Sleep(5 * time.Minute)
-				if c.policy == schedule.Steer {
-					w.wantFreshApproval(wrote, name)
-				}
-				w.approve(n)
-				w.waitAnswer(w.acc)
-				if got := w.decisions(room); !slices.Equal(got, c.want) || len(w.calls) != 1 {
-					w.Errorf("decided is %q, want %q; %d calls", got, c.want, len(w.calls))
-				}
-				w.chat.forgetSeen() // the marks are not stored
-			})
-		})
+			}
+			w.approve(n)
+			time.Sleep(10 * time.Second)
+			wrote := w.presses[0].Add(-10 * time.Second)
+			if c.later {
+				wrote = time.Now()
+				n.sendText("Green tea!")
+			}
+			time.Sleep(5 * time.Minute)
+			if c.policy == schedule.Steer {
+				w.wantFreshApproval(wrote, name)
+			}
+			w.approve(n)
+			w.waitAnswer(w.acc)
+			if got := w.decisions(room); !slices.Equal(got, c.want) || len(w.calls) != 1 {
+				w.Errorf("decided is %q, want %q; %d calls", got, c.want, len(w.calls))
+			}
+			w.chat.forgetSeen() // the marks are not stored
+		}))
 	}
 }
 

@@ -25,6 +25,7 @@ import (
 	"parley/core/turn"
 	"parley/gatewaytest"
 	"parley/internal/require"
+	"parley/internal/subtest"
 	"parley/plugins/essentials"
 )
 
@@ -102,23 +103,21 @@ func TestSteerLeavesMessages(t *testing.T) {
 		"a voice message": func(_ *harness, m *chat.Message) { m.Text, m.Files = "", []chat.Attachment{voice} },
 		"after the calls": func(*harness, *chat.Message) { time.Sleep(70 * time.Second) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.steering()
-				w.cfg.Access.Allowed = access.Members{Accounts: map[chat.EntityID]bool{"ada": true, "bob": true}}
-				n := w.start()
-				w.model.queue([]step{call(0, "c", "LOOK", "{}")}, []step{write(fox), pause(time.Minute)})
-				a := n.sendText("A")
-				time.Sleep(10 * time.Second)
-				m := w.message(room, "ada", "B")
-				late(w, &m)
-				b := n.send(m)
-				w.wantAnswer(a, answer.Completed, fox)
-				if o, said := w.waitAnswer(b); o.Status != answer.Completed || said == "" {
-					w.Errorf("the later message was answered with %q and %+v", said, o)
-				}
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			w.steering()
+			w.cfg.Access.Allowed = access.Members{Accounts: map[chat.EntityID]bool{"ada": true, "bob": true}}
+			n := w.start()
+			w.model.queue([]step{call(0, "c", "LOOK", "{}")}, []step{write(fox), pause(time.Minute)})
+			a := n.sendText("A")
+			time.Sleep(10 * time.Second)
+			m := w.message(room, "ada", "B")
+			late(w, &m)
+			b := n.send(m)
+			w.wantAnswer(a, answer.Completed, fox)
+			if o, said := w.waitAnswer(b); o.Status != answer.Completed || said == "" {
+				w.Errorf("the later message was answered with %q and %+v", said, o)
+			}
+		}))
 	}
 }
 

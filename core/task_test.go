@@ -288,21 +288,19 @@ func TestCarriedLate(t *testing.T) {
 			w.wantVisible(fox + "\n\nNow playing Rain\n\nEnjoy.")
 		})
 	})
-	t.Run("while it is not", func(t *testing.T) {
-		withHarness(t, func(w *harness) {
-			w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "choosers", ChoiceHandlers: []action.ChoiceHandler{&chooser{says: "Louder it is."}}})
-			w.addActions(&fakeAction{name: "PLAY", do: func(ctx context.Context, call *action.Call) (action.Result, error) {
-				call.Update("Now playing Dunes, at full length.")
-				return action.Result{Text: "it plays"}, call.Ask(ctx, chat.Question{Options: []string{"Skip", "Louder"}, Handler: "test"})
-			}})
-			w.model.queue([]step{call(0, "a", "PLAY", "{}")}, []step{pause(time.Second), write("Enjoy.")})
-			n := w.start()
-			acc := n.sendText("play")
-			time.Sleep(500 * time.Millisecond)
-			late(w, n, acc)
-			if got := strings.Join(w.chat.visible(), " | "); got != "Now playing Dunes, at full length.\n\nEnjoy. | → **Louder**\n\nLouder it is." {
-				w.Errorf(`people see %q; want "Now playing Dunes, at full length.\n\nEnjoy. | → **Louder**\n\nLouder it is."`, got)
-			}
-		})
-	})
+	t.Run("while it is not", subtest.Of(withHarness, func(w *harness) {
+		w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "choosers", ChoiceHandlers: []action.ChoiceHandler{&chooser{says: "Louder it is."}}})
+		w.addActions(&fakeAction{name: "PLAY", do: func(ctx context.Context, call *action.Call) (action.Result, error) {
+			call.Update("Now playing Dunes, at full length.")
+			return action.Result{Text: "it plays"}, call.Ask(ctx, chat.Question{Options: []string{"Skip", "Louder"}, Handler: "test"})
+		}})
+		w.model.queue([]step{call(0, "a", "PLAY", "{}")}, []step{pause(time.Second), write("Enjoy.")})
+		n := w.start()
+		acc := n.sendText("play")
+		time.Sleep(500 * time.Millisecond)
+		late(w, n, acc)
+		if got := strings.Join(w.chat.visible(), " | "); got != "Now playing Dunes, at full length.\n\nEnjoy. | → **Louder**\n\nLouder it is." {
+			w.Errorf(`people see %q; want "Now playing Dunes, at full length.\n\nEnjoy. | → **Louder**\n\nLouder it is."`, got)
+		}
+	}))
 }

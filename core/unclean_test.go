@@ -12,6 +12,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/internal/subtest"
 )
 
 // unclean returns v with a NUL in all its strings, which PostgreSQL can't store, and SQLite does not take either.
@@ -105,33 +106,31 @@ func TestUncleanAnswers(t *testing.T) {
 		"a call as text": {write("{\"action\":\"D\\u0000O\",\"parameters\":{\"a\":\"\\u0000\"}}")},
 	} {
 		for _, effect := range []action.Effect{action.Reads, action.Writes} {
-			t.Run(name, func(t *testing.T) {
-				withHarness(t, func(w *harness) {
-					w.watchOnly()
-					var got string
-					w.addActions(&fakeAction{name: "DO", effect: effect, do: func(ctx context.Context, c *action.Call) (action.Result, error) {
-						var p map[string]string
-						if err := json.Unmarshal(c.Parameters, &p); err != nil {
-							return action.Result{}, err
-						}
-						got = p["a"]
-						c.Update("a\x00b\xff")
-						if err := c.Ask(ctx, chat.Question{Options: []string{"y\x00es"}, Handler: action.AsMessage, Payload: "p\x00"}); err != nil {
-							return action.Result{}, err
-						}
-						return action.Result{Text: "t\x00\xff", Short: "s\x00\xff", Files: []llm.File{{Name: "n\x00\xff", Type: "text/plain\x00", Data: []byte("a\x00")}}}, nil
-					}})
-					w.model.queue(append(script, write("Done.")), []step{write("Finished.")}, []step{write("Finished.")})
-					acc := w.start().sendText("do it")
-					begun := time.Now()
-					if o, said := w.waitAnswer(acc); o.Status != answer.Completed || said == "" || time.Since(begun) > time.Minute {
-						w.Errorf("it is %+v after %s, and said %q", o, time.Since(begun), said)
+			t.Run(name, subtest.Of(withHarness, func(w *harness) {
+				w.watchOnly()
+				var got string
+				w.addActions(&fakeAction{name: "DO", effect: effect, do: func(ctx context.Context, c *action.Call) (action.Result, error) {
+					var p map[string]string
+					if err := json.Unmarshal(c.Parameters, &p); err != nil {
+						return action.Result{}, err
 					}
-					if strings.ContainsRune(got, 0) {
-						w.Errorf("the action gets %q", got)
+					got = p["a"]
+					c.Update("a\x00b\xff")
+					if err := c.Ask(ctx, chat.Question{Options: []string{"y\x00es"}, Handler: action.AsMessage, Payload: "p\x00"}); err != nil {
+						return action.Result{}, err
 					}
-				})
-			})
+					return action.Result{Text: "t\x00\xff", Short: "s\x00\xff", Files: []llm.File{{Name: "n\x00\xff", Type: "text/plain\x00", Data: []byte("a\x00")}}}, nil
+				}})
+				w.model.queue(append(script, write("Done.")), []step{write("Finished.")}, []step{write("Finished.")})
+				acc := w.start().sendText("do it")
+				begun := time.Now()
+				if o, said := w.waitAnswer(acc); o.Status != answer.Completed || said == "" || time.Since(begun) > time.Minute {
+					w.Errorf("it is %+v after %s, and said %q", o, time.Since(begun), said)
+				}
+				if strings.ContainsRune(got, 0) {
+					w.Errorf("the action gets %q", got)
+				}
+			}))
 		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"parley/core/llm"
 	"parley/core/quota"
 	"parley/internal/sound"
+	"parley/internal/subtest"
 )
 
 // withPrices lets the large model cost a dollar per million input tokens, a tenth if they are cached, and two per million output tokens.
@@ -164,28 +165,26 @@ func TestUsageOfAnswer(t *testing.T) {
 			return w.start(), acc
 		}, guess(llm.UsageSum{Calls: 1, Prompt: 200, Completion: 20, Provider: "openai", Model: "large"})},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.withShop()
-				w.addActions(&fakeAction{name: "LOOK"})
-				w.watchOnly()
-				w.withPrices(quota.Limits{}, true)
-				n, acc := c.play(w, w.start())
-				_, v, err := n.readAnswer(acc.Run)
-				for errors.Is(err, answer.ErrLost) { // it was parked
-					_, v, err = n.readAnswer(acc.Run)
-				}
-				w.Must(err)
-				got := cmp.Or(v.Outcome.Usage, &llm.UsageSum{})
-				if c.want.Prompt < 0 && got.Prompt > 0 { // the length of the prompt
-					c.want.Prompt = got.Prompt
-				}
-				if *got != c.want {
-					w.Errorf("it used %+v, not %+v", *got, c.want)
-				}
-				w.model.modelCalls()
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			w.withShop()
+			w.addActions(&fakeAction{name: "LOOK"})
+			w.watchOnly()
+			w.withPrices(quota.Limits{}, true)
+			n, acc := c.play(w, w.start())
+			_, v, err := n.readAnswer(acc.Run)
+			for errors.Is(err, answer.ErrLost) { // it was parked
+				_, v, err = n.readAnswer(acc.Run)
+			}
+			w.Must(err)
+			got := cmp.Or(v.Outcome.Usage, &llm.UsageSum{})
+			if c.want.Prompt < 0 && got.Prompt > 0 { // the length of the prompt
+				c.want.Prompt = got.Prompt
+			}
+			if *got != c.want {
+				w.Errorf("it used %+v, not %+v", *got, c.want)
+			}
+			w.model.modelCalls()
+		}))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/schedule"
+	"parley/internal/subtest"
 )
 
 // IN-07: thirty messages while a run is busy. Ten are answered in their order, one notice says that there was more, and
@@ -86,36 +87,34 @@ func TestTooManyWaitAgain(t *testing.T) {
 // IN-13: what comes within the window is one run, in order, on every policy; who goes on writing is answered too.
 func TestWindow(t *testing.T) {
 	for _, policy := range []schedule.Policy{schedule.Supersede, schedule.Queue, schedule.Collect} {
-		t.Run(string(policy), func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.cfg.Turns.Direct, w.cfg.Turns.Window = policy, 2*time.Second
-				n := w.start()
-				begun := time.Now()
-				first := n.sendText("A long text,")
-				time.Sleep(1900 * time.Millisecond)
-				second := n.sendText("in two parts.")
-				if second.Run != first.Run {
-					w.Errorf("runs %s and %s", first.Run, second.Run)
-				}
-				w.wantAnswer(first, answer.Completed, "You said: in two parts.")
-				calls := w.model.requests()
-				if len(calls) != 1 || !slices.Equal(calls[0].texts(), []string{"A long text,", "in two parts."}) {
-					w.Fatalf("the model was asked %d times", len(calls))
-				}
-				if d := calls[0].From.Sub(begun); d != 3900*time.Millisecond {
-					w.Errorf("the model was asked after %v", d)
-				}
-				begun = time.Now()
-				for range 15 {
-					n.sendText("and more")
-					time.Sleep(900 * time.Millisecond) // never in the instant in which the window ends
-				}
-				if d := w.model.requests()[1].From.Sub(begun); d != 10*time.Second {
-					w.Errorf("who goes on writing is answered after %v", d)
-				}
-				w.waitAnswer(n.sendText("The end."))
-			})
-		})
+		t.Run(string(policy), subtest.Of(withHarness, func(w *harness) {
+			w.cfg.Turns.Direct, w.cfg.Turns.Window = policy, 2*time.Second
+			n := w.start()
+			begun := time.Now()
+			first := n.sendText("A long text,")
+			time.Sleep(1900 * time.Millisecond)
+			second := n.sendText("in two parts.")
+			if second.Run != first.Run {
+				w.Errorf("runs %s and %s", first.Run, second.Run)
+			}
+			w.wantAnswer(first, answer.Completed, "You said: in two parts.")
+			calls := w.model.requests()
+			if len(calls) != 1 || !slices.Equal(calls[0].texts(), []string{"A long text,", "in two parts."}) {
+				w.Fatalf("the model was asked %d times", len(calls))
+			}
+			if d := calls[0].From.Sub(begun); d != 3900*time.Millisecond {
+				w.Errorf("the model was asked after %v", d)
+			}
+			begun = time.Now()
+			for range 15 {
+				n.sendText("and more")
+				time.Sleep(900 * time.Millisecond) // never in the instant in which the window ends
+			}
+			if d := w.model.requests()[1].From.Sub(begun); d != 10*time.Second {
+				w.Errorf("who goes on writing is answered after %v", d)
+			}
+			w.waitAnswer(n.sendText("The end."))
+		}))
 	}
 }
 

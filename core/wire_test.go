@@ -13,6 +13,7 @@ import (
 	"parley/core/llm"
 	"parley/gatewaytest"
 	"parley/internal/lang"
+	"parley/internal/subtest"
 	"parley/models/modelfake"
 	"parley/models/openai"
 	"parley/sim"
@@ -92,37 +93,35 @@ func TestFaultBeforeEachEvent(t *testing.T) {
 	for name, fault := range map[string]modelfake.Step{
 		"cut": modelfake.Cut(), "error": modelfake.ErrorEvent("overloaded", "inner text"), "silence": modelfake.Comments(30 * time.Second),
 	} {
-		t.Run(name, func(t *testing.T) {
-			onEachMode(t, func(w *wireHarness) {
-				n, good := w.start(), modelfake.Script{w.answerStep(whole, modelfake.ByBytes(18))}
-				_, _, _ = w.ask(n, good)
-				events := w.Requests()[0].Events
-				said := events - 1 // the finish reason; the closing tag of the form says it before
-				if w.mode == generate.XML {
-					said--
+		t.Run(name, subtest.Of(onEachMode, func(w *wireHarness) {
+			n, good := w.start(), modelfake.Script{w.answerStep(whole, modelfake.ByBytes(18))}
+			_, _, _ = w.ask(n, good)
+			events := w.Requests()[0].Events
+			said := events - 1 // the finish reason; the closing tag of the form says it before
+			if w.mode == generate.XML {
+				said--
+			}
+			for at := range events + 1 {
+				o, text, calls := w.ask(n, append(modelfake.Script{modelfake.After(at, fault)}, good...), good)
+				before := fmt.Sprintf("before event %d of %d, after %d calls, it ends with %+v: %q", at, events, calls, o, text)
+				seen, partial := strings.CutSuffix(text, failureNotice(o.Failure))
+				silent := name == "silence"
+				switch {
+				case at >= said && (text != whole || calls != 1):
+					w.Error("it was all said", before)
+				case at >= said:
+				case silent != (o.Failure == llm.GenerationTimeout):
+					w.Error("only silence takes too long", before)
+				case o.Failure == "" && (text != whole || calls != 2):
+					w.Error("nothing was to be seen yet", before)
+				case o.Failure != "" && (calls != 1 || partial != o.Partial || partial && !strings.HasPrefix(whole, strings.TrimSpace(seen))):
+					w.Error("what was seen stays, once", before)
+				case o.Failure != "" && !silent && !partial:
+					w.Error("nothing was to be seen, and it was not tried again", before)
 				}
-				for at := range events + 1 {
-					o, text, calls := w.ask(n, append(modelfake.Script{modelfake.After(at, fault)}, good...), good)
-					before := fmt.Sprintf("before event %d of %d, after %d calls, it ends with %+v: %q", at, events, calls, o, text)
-					seen, partial := strings.CutSuffix(text, failureNotice(o.Failure))
-					silent := name == "silence"
-					switch {
-					case at >= said && (text != whole || calls != 1):
-						w.Error("it was all said", before)
-					case at >= said:
-					case silent != (o.Failure == llm.GenerationTimeout):
-						w.Error("only silence takes too long", before)
-					case o.Failure == "" && (text != whole || calls != 2):
-						w.Error("nothing was to be seen yet", before)
-					case o.Failure != "" && (calls != 1 || partial != o.Partial || partial && !strings.HasPrefix(whole, strings.TrimSpace(seen))):
-						w.Error("what was seen stays, once", before)
-					case o.Failure != "" && !silent && !partial:
-						w.Error("nothing was to be seen, and it was not tried again", before)
-					}
-				}
-				w.wantNormalTurn(n)
-			})
-		})
+			}
+			w.wantNormalTurn(n)
+		}))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/internal/require"
+	"parley/internal/subtest"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
 )
@@ -156,20 +157,18 @@ func TestRefusalsTeach(t *testing.T) {
 		"at rest":           {says(time.Second, "private/a", "private/b", "private/c"), 5 * time.Minute, "private/d", seconds{0, 0, 0, 0, 0, 4, 0}},
 		"at rest, the chat": {says(time.Second, "private/a"), 5 * time.Minute, "private/a", seconds{0, 0, 0, 0, 0, 4, 0}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				g := progressive.NewGate(many)
-				c.refuse(t, g)
-				time.Sleep(c.pause)
-				var got seconds
-				for _, w := range permitsOf(t, g, c.chat, len(c.want)) {
-					got = append(got, int(w.Round(100*time.Millisecond)/time.Second))
-				}
-				if !slices.Equal(got, c.want) {
-					t.Errorf("permits of %s took %v seconds, want %v", c.chat, got, c.want)
-				}
-			})
-		})
+		t.Run(name, subtest.Of(synctest.Test, func(t *testing.T) {
+			g := progressive.NewGate(many)
+			c.refuse(t, g)
+			time.Sleep(c.pause)
+			var got seconds
+			for _, w := range permitsOf(t, g, c.chat, len(c.want)) {
+				got = append(got, int(w.Round(100*time.Millisecond)/time.Second))
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("permits of %s took %v seconds, want %v", c.chat, got, c.want)
+			}
+		}))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/internal/subtest"
 	"parley/progressive"
 )
 
@@ -40,23 +41,21 @@ func TestGateSpreadsEdits(t *testing.T) {
 		"six spent":  {6, 11, 12, 5 * time.Second, 6 * time.Second},
 		"much spent": {13, 4, 4, 14 * time.Second, 15 * time.Second},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				g := progressive.NewGate(budgets(group))
-				for range c.spent {
-					enter(t, g, progressive.PriorityFinal, nil, "chat")
+		t.Run(name, subtest.Of(synctest.Test, func(t *testing.T) {
+			g := progressive.NewGate(budgets(group))
+			for range c.spent {
+				enter(t, g, progressive.PriorityFinal, nil, "chat")
+			}
+			at := edits(t, g, 59*time.Second)
+			if len(at) < c.least || len(at) > c.most {
+				t.Errorf("%d edits at %v", len(at), at)
+			}
+			for i := 1; i < len(at); i++ {
+				if gap := at[i] - at[i-1]; gap < c.shortest || gap > c.long {
+					t.Errorf("edits at %v: %v between two of them", at, gap)
 				}
-				at := edits(t, g, 59*time.Second)
-				if len(at) < c.least || len(at) > c.most {
-					t.Errorf("%d edits at %v", len(at), at)
-				}
-				for i := 1; i < len(at); i++ {
-					if gap := at[i] - at[i-1]; gap < c.shortest || gap > c.long {
-						t.Errorf("edits at %v: %v between two of them", at, gap)
-					}
-				}
-			})
-		})
+			}
+		}))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/internal/require"
+	"parley/internal/subtest"
 	"parley/progressive"
 )
 
@@ -117,25 +118,23 @@ func TestGateContinues(t *testing.T) {
 		"a crash at once":    {func(*windows, *progressive.MemoryGate) error { return nil }, []time.Duration{0, 0, 6 * time.Second}},
 		"a crash, committed": {func(w *windows, _ *progressive.MemoryGate) error { w.commit(nil); return nil }, []time.Duration{6 * time.Second, 0, 0}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := &windows{}
-				g := w.gate(t, true)
-				time.Sleep(time.Minute) // nothing is known of before: then all is spent
-				waited(t, g, "chat")
-				waited(t, g, "chat")
-				require.NoError(t, c.end(w, g))
-				if name == "an end" {
-					time.Sleep(2 * time.Second)
+		t.Run(name, subtest.Of(synctest.Test, func(t *testing.T) {
+			w := &windows{}
+			g := w.gate(t, true)
+			time.Sleep(time.Minute) // nothing is known of before: then all is spent
+			waited(t, g, "chat")
+			waited(t, g, "chat")
+			require.NoError(t, c.end(w, g))
+			if name == "an end" {
+				time.Sleep(2 * time.Second)
+			}
+			g = w.gate(t, true)
+			for i, want := range c.want {
+				if got := waited(t, g, "chat"); got != want {
+					t.Errorf("final %d waited %v; want %v", i+1, got, want)
 				}
-				g = w.gate(t, true)
-				for i, want := range c.want {
-					if got := waited(t, g, "chat"); got != want {
-						t.Errorf("final %d waited %v; want %v", i+1, got, want)
-					}
-				}
-			})
-		})
+			}
+		}))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/subtest"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
 )
@@ -31,22 +32,20 @@ func TestImportantUpdatesAreSent(t *testing.T) {
 		"forbidden":         {postOnly, progressivetest.Fault{Err: progressive.ErrForbidden}, nil},
 		"edits":             {full, progressivetest.Fault{}, []string{"Bought."}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withDelivery(t, c.sink, func(s *delivery) {
-				s.fail(progressive.Post, 0, c.f)
-				s.show()
-				s.status("Looking…")
-				time.Sleep(10 * time.Second)
-				s.setPermit("It costs money.")
-				s.status("Buying…")
-				s.setPermit("One is left.")
-				s.status("Paying…")
-				time.Sleep(3 * time.Minute)
-				s.status("Bought.")
-				s.finish()
-				s.wantShown(c.want...)
-			})
-		})
+		t.Run(name, subtest.With(withDelivery, c.sink, func(s *delivery) {
+			s.fail(progressive.Post, 0, c.f)
+			s.show()
+			s.status("Looking…")
+			time.Sleep(10 * time.Second)
+			s.setPermit("It costs money.")
+			s.status("Buying…")
+			s.setPermit("One is left.")
+			s.status("Paying…")
+			time.Sleep(3 * time.Minute)
+			s.status("Bought.")
+			s.finish()
+			s.wantShown(c.want...)
+		}))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/subtest"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
 )
@@ -34,41 +35,39 @@ func TestAllChatsRecover(t *testing.T) {
 	const chats = 20
 	for name, err := range map[string]error{"no connection": progressive.ErrUnsent, "no response": progressive.ErrAmbiguous} {
 		for sinks, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"nonces": noncedResending, "repetitions": resending} {
-			t.Run(name+", "+sinks, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					over := time.Now().Add(10 * time.Minute)
-					var recovery progressive.Recovery
-					ends := make(chan time.Time, chats)
-					for i := range chats {
-						room := progressivetest.NewChat()
-						outage(room, err, over)
-						run := chat.Run{ID: chat.RunID(fmt.Sprint("run", i)), Opened: time.Now()}
-						m := progressive.New(sink(room), progressive.NewGate(room.Budget), run, slog.New(slog.DiscardHandler), progressive.WithRecovery(&recovery))
-						a := &answer.Answer{}
-						go func() {
-							room.Open()
-							time.Sleep(time.Duration(i) * 1700 * time.Millisecond) // so that their pauses end at different times
-							a.Apply(answer.Change{Kind: answer.Text, Text: prose})
-							a.End(answer.Outcome{Status: answer.Completed})
-							if err := m.Show(t.Context(), a, func(chat.Shown) error { return nil }); err != nil {
-								t.Errorf("answer %d ended with %v; want no error", i, err)
-							}
-							room.Close()
-							ends <- time.Now()
-						}()
-					}
-					first, last := <-ends, time.Time{}
-					for range chats - 1 {
-						last = <-ends
-					}
-					if first.Before(over) {
-						t.Errorf("an answer ended %v before the end of the outage", over.Sub(first))
-					}
-					if late := last.Sub(first); late > 10*time.Second {
-						t.Errorf("the last answer was complete %v after the first; want at once", late)
-					}
-				})
-			})
+			t.Run(name+", "+sinks, subtest.Of(synctest.Test, func(t *testing.T) {
+				over := time.Now().Add(10 * time.Minute)
+				var recovery progressive.Recovery
+				ends := make(chan time.Time, chats)
+				for i := range chats {
+					room := progressivetest.NewChat()
+					outage(room, err, over)
+					run := chat.Run{ID: chat.RunID(fmt.Sprint("run", i)), Opened: time.Now()}
+					m := progressive.New(sink(room), progressive.NewGate(room.Budget), run, slog.New(slog.DiscardHandler), progressive.WithRecovery(&recovery))
+					a := &answer.Answer{}
+					go func() {
+						room.Open()
+						time.Sleep(time.Duration(i) * 1700 * time.Millisecond) // so that their pauses end at different times
+						a.Apply(answer.Change{Kind: answer.Text, Text: prose})
+						a.End(answer.Outcome{Status: answer.Completed})
+						if err := m.Show(t.Context(), a, func(chat.Shown) error { return nil }); err != nil {
+							t.Errorf("answer %d ended with %v; want no error", i, err)
+						}
+						room.Close()
+						ends <- time.Now()
+					}()
+				}
+				first, last := <-ends, time.Time{}
+				for range chats - 1 {
+					last = <-ends
+				}
+				if first.Before(over) {
+					t.Errorf("an answer ended %v before the end of the outage", over.Sub(first))
+				}
+				if late := last.Sub(first); late > 10*time.Second {
+					t.Errorf("the last answer was complete %v after the first; want at once", late)
+				}
+			}))
 		}
 	}
 }

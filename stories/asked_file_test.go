@@ -19,6 +19,7 @@ import (
 	"parley/connectors/connectortest/telegramworld"
 	"parley/core/chat"
 	"parley/core/storage"
+	"parley/internal/subtest"
 	"parley/models/modelfake"
 	"parley/sim"
 )
@@ -92,33 +93,31 @@ func TestWrongFileOfSeveral(t *testing.T) {
 // Of an album, as many pictures answer a field as it takes. The others belong to that answer: they neither end the form nor answer its next field.
 func TestAlbumForAField(t *testing.T) {
 	for _, most := range []int{1, 2} {
-		t.Run(strconv.Itoa(most), func(t *testing.T) {
-			onTelegram(t, func(c *chatHarness, w *telegramworld.Platform) {
-				c.model.Queue(oneFieldForm(fmt.Sprintf(`"max":%d`, most)), modelfake.Script{modelfake.Text("Seen.")})
-				c.Say(connectortest.Ada, c.ada, "Look")
-				c.waitShown(c.ada, "Photos")
-				c.Pass(10 * time.Second)
-				for n := range 5 {
-					w.Send(connectortest.Ada, c.ada, "", picture("album", n))
-					if n == 3 { // the last one comes when the next field is open
-						c.waitAnywhere(c.ada, "Note")
-						c.crash()
-						c.start()
-						c.Pass(10 * time.Second)
-					}
+		t.Run(strconv.Itoa(most), subtest.Of(onTelegram, func(c *chatHarness, w *telegramworld.Platform) {
+			c.model.Queue(oneFieldForm(fmt.Sprintf(`"max":%d`, most)), modelfake.Script{modelfake.Text("Seen.")})
+			c.Say(connectortest.Ada, c.ada, "Look")
+			c.waitShown(c.ada, "Photos")
+			c.Pass(10 * time.Second)
+			for n := range 5 {
+				w.Send(connectortest.Ada, c.ada, "", picture("album", n))
+				if n == 3 { // the last one comes when the next field is open
+					c.waitAnywhere(c.ada, "Note")
+					c.crash()
+					c.start()
+					c.Pass(10 * time.Second)
 				}
-				c.Pass(10 * time.Second)
-				c.Say(connectortest.Ada, c.ada, "Some of them")
-				c.waitAnywhere(c.ada, "Seen.")
-				c.wantModelCalls(2)
-				if got := c.modelRequest(1); strings.Count(got, "photos: [File: ") != most || !strings.Contains(got, `\"note\":\"Some of them\"`) {
-					c.Errorf("the model reads %s", got)
-				}
-				if all := strings.Join(connectortest.BotTexts(c, c.ada), "\n"); strings.Count(all, "I have all the files I need here") != 1 {
-					c.Errorf("she reads %q; want to be told once that the rest does not count", all)
-				}
-			})
-		})
+			}
+			c.Pass(10 * time.Second)
+			c.Say(connectortest.Ada, c.ada, "Some of them")
+			c.waitAnywhere(c.ada, "Seen.")
+			c.wantModelCalls(2)
+			if got := c.modelRequest(1); strings.Count(got, "photos: [File: ") != most || !strings.Contains(got, `\"note\":\"Some of them\"`) {
+				c.Errorf("the model reads %s", got)
+			}
+			if all := strings.Join(connectortest.BotTexts(c, c.ada), "\n"); strings.Count(all, "I have all the files I need here") != 1 {
+				c.Errorf("she reads %q; want to be told once that the rest does not count", all)
+			}
+		}))
 	}
 }
 
@@ -372,20 +371,18 @@ func TestFilesOfFormsAreDeleted(t *testing.T) {
 				s.wantRemovable(room, remove)
 			})
 		})
-		t.Run("discord/"+name, func(t *testing.T) {
-			onDiscord(t, func(c *chatHarness, w *discordworld.Platform) {
-				c.model.Queue(form, modelfake.Script{modelfake.Text("Filed.")})
-				w.Mention(connectortest.Ada, c.group, "A claim, please")
-				c.waitShown(c.group, "**Receipt**")
-				message := w.PressLabel(connectortest.Ada, c.group, "Fill in")
-				c.Pass(2 * time.Second)
-				discordworld.Submit(w, connectortest.Ada, c.group, message, []connectortest.File{receipt()}, receipt().Name)
-				c.waitShown(c.group, "Filed.")
-				c.Pass(time.Minute)
-				c.allowedOrphans = len(connectortest.BotTexts(c, c.group))
-				c.wantRemovable(c.groupRoom().ID, remove)
-			})
-		})
+		t.Run("discord/"+name, subtest.Of(onDiscord, func(c *chatHarness, w *discordworld.Platform) {
+			c.model.Queue(form, modelfake.Script{modelfake.Text("Filed.")})
+			w.Mention(connectortest.Ada, c.group, "A claim, please")
+			c.waitShown(c.group, "**Receipt**")
+			message := w.PressLabel(connectortest.Ada, c.group, "Fill in")
+			c.Pass(2 * time.Second)
+			discordworld.Submit(w, connectortest.Ada, c.group, message, []connectortest.File{receipt()}, receipt().Name)
+			c.waitShown(c.group, "Filed.")
+			c.Pass(time.Minute)
+			c.allowedOrphans = len(connectortest.BotTexts(c, c.group))
+			c.wantRemovable(c.groupRoom().ID, remove)
+		}))
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"parley/connectors/connectortest"
+	"parley/internal/subtest"
 	"parley/models/modelfake"
 )
 
@@ -158,14 +159,12 @@ func TestTwoCrashesSweep(t *testing.T) {
 		if os.Getenv("PARLEY_SWEEP") != "all" && then%9 != 1 {
 			continue
 		}
-		t.Run(strconv.Itoa(then), func(t *testing.T) {
-			sweep(t, func(t *testing.T, p platform, at int) int {
-				if at == 0 {
-					return dieAt(t, p, 0)
-				}
-				return dieTwice(t, p, at, then)
-			})
-		})
+		t.Run(strconv.Itoa(then), subtest.Of(sweep, func(t *testing.T, p platform, at int) int {
+			if at == 0 {
+				return dieAt(t, p, 0)
+			}
+			return dieTwice(t, p, at, then)
+		}))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"parley/connectors/connectortest/telegramworld"
 	"parley/connectors/telegram/telegramfake"
 	"parley/internal/lang"
+	"parley/internal/subtest"
 	"parley/models/modelfake"
 )
 
@@ -64,9 +65,7 @@ func TestTelegramOutage(t *testing.T) {
 	}
 	all = append(all, outage{"closed, done", time.Hour, true}, outage{"502 with a page", time.Hour, false})
 	for _, o := range all {
-		t.Run(fmt.Sprintf("%s for %v, restart %t", o.kind, o.lasts, o.restarts), func(t *testing.T) {
-			onTelegram(t, func(c *chatHarness, w *telegramworld.Platform) { c.surviveOutage(w, o.kind, o.lasts, o.restarts) })
-		})
+		t.Run(fmt.Sprintf("%s for %v, restart %t", o.kind, o.lasts, o.restarts), subtest.Of(onTelegram, func(c *chatHarness, w *telegramworld.Platform) { c.surviveOutage(w, o.kind, o.lasts, o.restarts) }))
 	}
 }
 

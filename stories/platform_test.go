@@ -14,6 +14,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/internal/lang"
+	"parley/internal/subtest"
 	"parley/models/modelfake"
 	"parley/progressive"
 )
@@ -263,14 +264,12 @@ func TestChatFaults(t *testing.T) {
 		"typing is lost":          {Op: progressive.Typing, Lost: true},
 		"33 s at the typing sign": {Op: progressive.Typing, Hold: 33 * time.Second},
 	} {
-		t.Run(name, func(t *testing.T) {
-			onEachPlatform(t, nil, func(c *chatHarness) {
-				c.InjectFault(f)
-				c.model.Queue(slowScript(tale))
-				c.Say(connectortest.Ada, c.ada, "Tell me")
-				c.wantOnce(f, tale)
-			})
-		})
+		t.Run(name, subtest.With(onEachPlatform, nil, func(c *chatHarness) {
+			c.InjectFault(f)
+			c.model.Queue(slowScript(tale))
+			c.Say(connectortest.Ada, c.ada, "Tell me")
+			c.wantOnce(f, tale)
+		}))
 	}
 }
 
@@ -298,16 +297,14 @@ func TestChatFaultsAtTheEnd(t *testing.T) {
 		"502":        {Op: progressive.Edit, BadGateway: true},
 		"unanswered": {Op: progressive.Edit, Mute: 40 * time.Second},
 	} {
-		t.Run(name, func(t *testing.T) {
-			onEachPlatform(t, nil, func(c *chatHarness) {
-				c.model.Queue(modelfake.Script{modelfake.Text(tale), modelfake.Pause(20 * time.Second), modelfake.Text(" The end.")})
-				c.Say(connectortest.Ada, c.ada, "Tell me")
-				c.waitShown(c.ada, "twice.")
-				c.Pass(5 * time.Second)
-				c.InjectFault(f)
-				c.wantShown(c.ada, tale+" The end.")
-			})
-		})
+		t.Run(name, subtest.With(onEachPlatform, nil, func(c *chatHarness) {
+			c.model.Queue(modelfake.Script{modelfake.Text(tale), modelfake.Pause(20 * time.Second), modelfake.Text(" The end.")})
+			c.Say(connectortest.Ada, c.ada, "Tell me")
+			c.waitShown(c.ada, "twice.")
+			c.Pass(5 * time.Second)
+			c.InjectFault(f)
+			c.wantShown(c.ada, tale+" The end.")
+		}))
 	}
 }
 
@@ -323,14 +320,12 @@ func TestChatFaultsAtTheOnlyRequest(t *testing.T) {
 		"unanswered":   {Op: progressive.Post, Mute: 40 * time.Second},
 		"slow":         {Op: progressive.Post, Delay: 10 * time.Second},
 	} {
-		t.Run(name, func(t *testing.T) {
-			onEachPlatform(t, nil, func(c *chatHarness) {
-				c.InjectFault(f)
-				c.model.Queue(modelfake.Script{modelfake.Text("Yes.")})
-				c.Say(connectortest.Ada, c.ada, "Is it so?")
-				c.wantOnceOrMarked(f, "Yes.")
-			})
-		})
+		t.Run(name, subtest.With(onEachPlatform, nil, func(c *chatHarness) {
+			c.InjectFault(f)
+			c.model.Queue(modelfake.Script{modelfake.Text("Yes.")})
+			c.Say(connectortest.Ada, c.ada, "Is it so?")
+			c.wantOnceOrMarked(f, "Yes.")
+		}))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"parley/connectors/discord"
 	"parley/connectors/discord/discordfake"
 	"parley/internal/golden"
+	"parley/internal/subtest"
 	"parley/models/modelfake"
 )
 
@@ -110,19 +111,17 @@ func TestDiscordThreadSurvivesAKill(t *testing.T) {
 		"a bad gateway":              {discordfake.OpenThread, discordfake.Respond(502, nil, "<h1>502 Bad Gateway</h1>")},
 		"a bad gateway that carried": {discordfake.OpenThread, discordfake.RespondAfter(502, nil, "<h1>502 Bad Gateway</h1>")},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withThreads(t, func(c *chatHarness, w *discordworld.Platform) {
-				w.Fake.Fault(discordfake.Match{Route: f.route}, f.fault)
-				c.Mention(connectortest.Ada, c.group, "Hi")
-				c.Pass(1200 * time.Millisecond)
-				c.crash()
-				c.Pass(5 * time.Second)
-				c.start()
-				c.Pass(time.Minute)
-				c.wantShown(c.onlyThread(w), "You said: Ada: Hi")
-				c.wantShown(c.group)
-			})
-		})
+		t.Run(name, subtest.Of(withThreads, func(c *chatHarness, w *discordworld.Platform) {
+			w.Fake.Fault(discordfake.Match{Route: f.route}, f.fault)
+			c.Mention(connectortest.Ada, c.group, "Hi")
+			c.Pass(1200 * time.Millisecond)
+			c.crash()
+			c.Pass(5 * time.Second)
+			c.start()
+			c.Pass(time.Minute)
+			c.wantShown(c.onlyThread(w), "You said: Ada: Hi")
+			c.wantShown(c.group)
+		}))
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"parley/core/relay"
 	"parley/internal/require"
+	"parley/internal/subtest"
 	"parley/progressive"
 )
 
@@ -166,56 +167,54 @@ func (p *pretended) answerTo(request string) string {
 // after it is back at the latest they are made again.
 func TestOnlyOneCallWaits(t *testing.T) {
 	for _, state := range []string{"refusing", "silent"} {
-		t.Run(state, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p, b := pretend(t)
-				calls := map[string]func() error{
-					"claim":     func() error { _, err := b.Tracker().Claim(t.Context(), "ada", "room", 1); return err },
-					"settle":    func() error { return b.Tracker().Settle(t.Context(), "ada", "room", 1) },
-					"stop":      func() error { return b.Tracker().Stop(t.Context(), "ada", "other", 1) },
-					"publish":   func() error { return b.Bus().Publish(t.Context(), "room", relay.Frame{}) },
-					"subscribe": func() error { _, err := b.Bus().Subscribe(t.Context(), "room"); return err },
-					"book":      func() error { _, err := b.Ledger().Book(t.Context(), []progressive.Claim{{Scope: "chat"}}); return err },
-					"spend": func() error {
-						return b.Ledger().Settle(t.Context(), progressive.Booking{ID: "x"}, progressive.Settlement{Scope: "chat"})
-					},
-				}
-				time.Sleep(time.Minute)
-				p.works(calls)
-				p.become(state)
-				begun := time.Now()
-				if err := calls["claim"](); err == nil {
-					t.Error("a claim succeeds without Redis")
-				}
-				if took := time.Since(begun); took > limit {
-					t.Errorf("the first call takes %v", took)
-				}
-				synctest.Wait() // the ping in the background waits too
-				dials := p.dialed()
-				for range 100 {
-					for what, call := range calls {
-						begun := time.Now()
-						if err := call(); err == nil {
-							t.Errorf("%s succeeds without Redis", what)
-						}
-						if took := time.Since(begun); took > 0 {
-							t.Errorf("%s takes %v; want none", what, took)
-						}
+		t.Run(state, subtest.Of(synctest.Test, func(t *testing.T) {
+			p, b := pretend(t)
+			calls := map[string]func() error{
+				"claim":     func() error { _, err := b.Tracker().Claim(t.Context(), "ada", "room", 1); return err },
+				"settle":    func() error { return b.Tracker().Settle(t.Context(), "ada", "room", 1) },
+				"stop":      func() error { return b.Tracker().Stop(t.Context(), "ada", "other", 1) },
+				"publish":   func() error { return b.Bus().Publish(t.Context(), "room", relay.Frame{}) },
+				"subscribe": func() error { _, err := b.Bus().Subscribe(t.Context(), "room"); return err },
+				"book":      func() error { _, err := b.Ledger().Book(t.Context(), []progressive.Claim{{Scope: "chat"}}); return err },
+				"spend": func() error {
+					return b.Ledger().Settle(t.Context(), progressive.Booking{ID: "x"}, progressive.Settlement{Scope: "chat"})
+				},
+			}
+			time.Sleep(time.Minute)
+			p.works(calls)
+			p.become(state)
+			begun := time.Now()
+			if err := calls["claim"](); err == nil {
+				t.Error("a claim succeeds without Redis")
+			}
+			if took := time.Since(begun); took > limit {
+				t.Errorf("the first call takes %v", took)
+			}
+			synctest.Wait() // the ping in the background waits too
+			dials := p.dialed()
+			for range 100 {
+				for what, call := range calls {
+					begun := time.Now()
+					if err := call(); err == nil {
+						t.Errorf("%s succeeds without Redis", what)
+					}
+					if took := time.Since(begun); took > 0 {
+						t.Errorf("%s takes %v; want none", what, took)
 					}
 				}
-				if n := p.dialed() - dials; n > 0 {
-					t.Errorf("%d connections were opened; want none", n)
-				}
-				time.Sleep(time.Minute)
-				p.become("")
-				time.Sleep(limit + probeEvery)
-				synctest.Wait()
-				p.works(calls)
-				if b.Unreachable() {
-					t.Error("Unreachable is true after Redis answered; want false")
-				}
-			})
-		})
+			}
+			if n := p.dialed() - dials; n > 0 {
+				t.Errorf("%d connections were opened; want none", n)
+			}
+			time.Sleep(time.Minute)
+			p.become("")
+			time.Sleep(limit + probeEvery)
+			synctest.Wait()
+			p.works(calls)
+			if b.Unreachable() {
+				t.Error("Unreachable is true after Redis answered; want false")
+			}
+		}))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"parley/core/quota"
 	"parley/internal/require"
+	"parley/internal/subtest"
 )
 
 // Writes that wait together share a transaction; one that fails, or panics, takes nothing from the others.
@@ -114,42 +115,40 @@ func TestSlowWritesWaitForAPause(t *testing.T) {
 		"writes without a pause":  {quiet / 2, mostQuiet},
 		"writes with many pauses": {2 * quiet, quiet},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := open(t, migrated(t, "parley.db"))
-				write := func() {
-					if err := s.write(t.Context(), func(context.Context, *conn) error { return nil }); err != nil {
-						t.Error(err)
+		t.Run(name, subtest.Of(synctest.Test, func(t *testing.T) {
+			s := open(t, migrated(t, "parley.db"))
+			write := func() {
+				if err := s.write(t.Context(), func(context.Context, *conn) error { return nil }); err != nil {
+					t.Error(err)
+				}
+			}
+			ended, stop := make(chan time.Duration), make(chan struct{})
+			write()
+			begun := time.Now()
+			go func() {
+				err := s.writeSlowly(t.Context(), func(context.Context, *conn) error { return nil })
+				if err != nil {
+					t.Error(err)
+				}
+				ended <- time.Since(begun)
+			}()
+			var others sync.WaitGroup
+			others.Go(func() {
+				for {
+					select {
+					case <-time.After(c.every):
+						write()
+					case <-stop:
+						return
 					}
 				}
-				ended, stop := make(chan time.Duration), make(chan struct{})
-				write()
-				begun := time.Now()
-				go func() {
-					err := s.writeSlowly(t.Context(), func(context.Context, *conn) error { return nil })
-					if err != nil {
-						t.Error(err)
-					}
-					ended <- time.Since(begun)
-				}()
-				var others sync.WaitGroup
-				others.Go(func() {
-					for {
-						select {
-						case <-time.After(c.every):
-							write()
-						case <-stop:
-							return
-						}
-					}
-				})
-				if after := <-ended; after < c.want || after > c.want+quiet {
-					t.Errorf("it was written after %v", after)
-				}
-				close(stop)
-				others.Wait()
 			})
-		})
+			if after := <-ended; after < c.want || after > c.want+quiet {
+				t.Errorf("it was written after %v", after)
+			}
+			close(stop)
+			others.Wait()
+		}))
 	}
 	s := open(t, migrated(t, "parley.db"))
 	s.writes.last.Store(time.Now().Add(time.Hour).UnixNano())

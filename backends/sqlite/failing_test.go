@@ -13,6 +13,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/internal/require"
+	"parley/internal/subtest"
 )
 
 // failing makes each statement of the writer fail for which fails returns true. With nil, none fails any more.
@@ -111,36 +112,34 @@ func within(some, all map[string]any) bool {
 // If a write that fails can't be taken back alone, all that share its transaction fail, and nothing of them is stored.
 func TestSavepointThatFails(t *testing.T) {
 	for _, broken := range []string{"SAVEPOINT job", "ROLLBACK TO job", "RELEASE job"} {
-		t.Run(broken, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := open(t, migrated(t, "parley.db"))
-				refused := errors.New("refused")
-				failing(s, func(statement string) bool { return statement == broken })
-				s.writes.turn <- struct{}{} // so that they share a transaction
-				var wg sync.WaitGroup
-				for n, then := range []error{nil, refused, nil} {
-					wg.Go(func() {
-						err := s.write(t.Context(), func(ctx context.Context, tx *conn) error {
-							_, err := inTransaction(s, tx).Accept(ctx, message("a", n), chat.JoinRule{NoRun: true})
-							return errors.Join(err, then)
-						})
-						if !interrupted(err) {
-							t.Errorf("write %d says %v", n, err)
-						}
+		t.Run(broken, subtest.Of(synctest.Test, func(t *testing.T) {
+			s := open(t, migrated(t, "parley.db"))
+			refused := errors.New("refused")
+			failing(s, func(statement string) bool { return statement == broken })
+			s.writes.turn <- struct{}{} // so that they share a transaction
+			var wg sync.WaitGroup
+			for n, then := range []error{nil, refused, nil} {
+				wg.Go(func() {
+					err := s.write(t.Context(), func(ctx context.Context, tx *conn) error {
+						_, err := inTransaction(s, tx).Accept(ctx, message("a", n), chat.JoinRule{NoRun: true})
+						return errors.Join(err, then)
 					})
-					synctest.Wait()
-				}
-				<-s.writes.turn
-				wg.Wait()
-				failing(s, nil)
-				if all := state(t, s)["messages of a"].([]chat.Memory); len(all) > 0 {
-					t.Errorf("stored are %v; want none", all)
-				}
-				if _, err := s.Accept(t.Context(), message("a", 1), chat.JoinRule{}); err != nil {
-					t.Errorf("the next write: %v", err)
-				}
-			})
-		})
+					if !interrupted(err) {
+						t.Errorf("write %d says %v", n, err)
+					}
+				})
+				synctest.Wait()
+			}
+			<-s.writes.turn
+			wg.Wait()
+			failing(s, nil)
+			if all := state(t, s)["messages of a"].([]chat.Memory); len(all) > 0 {
+				t.Errorf("stored are %v; want none", all)
+			}
+			if _, err := s.Accept(t.Context(), message("a", 1), chat.JoinRule{}); err != nil {
+				t.Errorf("the next write: %v", err)
+			}
+		}))
 	}
 }
 

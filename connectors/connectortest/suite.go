@@ -14,6 +14,7 @@ import (
 	"parley/connectors"
 	"parley/core/chat"
 	"parley/internal/require"
+	"parley/internal/subtest"
 	"parley/progressive"
 	"parley/sim"
 )
@@ -54,14 +55,12 @@ func (s Suite[W]) Run(t *testing.T) {
 		"an answer with a picture":            answerWithPicture,
 		"a file in place of another":          fileIsReplaced,
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := s.newRun(t)
-				r.start()
-				play(r)
-				r.end()
-			})
-		})
+		t.Run(name, subtest.Of(synctest.Test, func(t *testing.T) {
+			r := s.newRun(t)
+			r.start()
+			play(r)
+			r.end()
+		}))
 	}
 }
 

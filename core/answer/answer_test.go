@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/core/answer"
+	"parley/internal/subtest"
 )
 
 // Short ways to write changes.
@@ -156,23 +157,21 @@ func TestWait(t *testing.T) {
 		"nothing, then abandoned":  {nil, 0, func(a *answer.Answer, _ context.CancelCauseFunc) { a.Abandon() }, answer.ErrLost, true},
 		"nothing, then no context": {nil, 0, func(_ *answer.Answer, cancel context.CancelCauseFunc) { cancel(gone) }, gone, true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				a := answerOf(c.before...)
-				ctx, cancel := context.WithCancelCause(t.Context())
-				defer cancel(nil)
-				begun := time.Now()
-				if c.later != nil {
-					time.AfterFunc(time.Second, func() { c.later(a, cancel) })
-				}
-				if err := a.Wait(ctx, c.at); !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
-					t.Errorf("waiting gave %v", err)
-				}
-				if waited := time.Since(begun) > 0; waited != c.waits {
-					t.Errorf("it waited: %v; want %v", waited, c.waits)
-				}
-			})
-		})
+		t.Run(name, subtest.Of(synctest.Test, func(t *testing.T) {
+			a := answerOf(c.before...)
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			begun := time.Now()
+			if c.later != nil {
+				time.AfterFunc(time.Second, func() { c.later(a, cancel) })
+			}
+			if err := a.Wait(ctx, c.at); !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
+				t.Errorf("waiting gave %v", err)
+			}
+			if waited := time.Since(begun) > 0; waited != c.waits {
+				t.Errorf("it waited: %v; want %v", waited, c.waits)
+			}
+		}))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/internal/require"
+	"parley/internal/subtest"
 )
 
 // notes is a journal in memory.
@@ -71,26 +72,24 @@ func TestRemoteCallsAreNotRepeated(t *testing.T) {
 		"without a result":    {slices.Concat(open, said), nil, "It is noon.", "It reported no result."},
 		"when it is too much": {slices.Concat(remote("a", "x")[:1], []llm.Chunk{{Remote: &llm.RemoteCall{ID: "a", Parameters: strings.Repeat("x", 1<<20)}}}), nil, "", "The agent failed before this was complete."},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				then := &script{rounds: [][]llm.Chunk{said}}
-				a := new(answer.Answer)
-				models := []llm.Named{{Name: "a", Model: &script{then: c.first, err: c.err}, Fallback: []string{"b"}}, {Name: "b", Model: then}}
-				err := writeWith(t, models, a, "", new(notes))
-				v := a.View()
-				var call answer.Tool
-				for _, s := range v.Segments {
-					if s.Call != "" {
-						call = s.Tool
-					}
+		t.Run(name, subtest.Of(synctest.Test, func(t *testing.T) {
+			then := &script{rounds: [][]llm.Chunk{said}}
+			a := new(answer.Answer)
+			models := []llm.Named{{Name: "a", Model: &script{then: c.first, err: c.err}, Fallback: []string{"b"}}, {Name: "b", Model: then}}
+			err := writeWith(t, models, a, "", new(notes))
+			v := a.View()
+			var call answer.Tool
+			for _, s := range v.Segments {
+				if s.Call != "" {
+					call = s.Tool
 				}
-				if v.Text() != c.want || len(then.asked) > 0 || call.Stage != answer.StageEnd || call.Error != c.end {
-					t.Errorf("%q after %d more calls; %+v, %v", v.Text(), len(then.asked), call, err)
-				}
-				if c.err != nil && !errors.Is(err, c.err) || name == "without a word" && !errors.Is(err, chat.ErrNothingToSay) {
-					t.Error(err)
-				}
-			})
-		})
+			}
+			if v.Text() != c.want || len(then.asked) > 0 || call.Stage != answer.StageEnd || call.Error != c.end {
+				t.Errorf("%q after %d more calls; %+v, %v", v.Text(), len(then.asked), call, err)
+			}
+			if c.err != nil && !errors.Is(err, c.err) || name == "without a word" && !errors.Is(err, chat.ErrNothingToSay) {
+				t.Error(err)
+			}
+		}))
 	}
 }

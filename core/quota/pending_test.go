@@ -14,6 +14,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/quota"
+	"parley/internal/subtest"
 )
 
 // slowLedger takes a second to store what was spent, and tells in which order its calls ended.
@@ -106,33 +107,31 @@ func TestSettlingIsAwaitedWhereItCounts(t *testing.T) {
 			quota.WaitSettled(ctx)
 		}, []string{"reserve", "spend"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l := &slowLedger{}
-				m := quota.NewMeter(limits, l, slog.New(slog.DiscardHandler))
-				large := m.Models(llm.Models{Large: word{}}, quota.Tariffs{}).Large
-				ctx := t.Context()
-				if c.run {
-					ctx = quota.WithSpender(ctx, &chat.Run{ID: "room#1", Room: "room"})
-				}
-				call := func(ctx context.Context) {
-					for _, err := range large.Generate(ctx, llm.Request{}) {
-						if err != nil {
-							t.Error(err)
-						}
+		t.Run(name, subtest.Of(synctest.Test, func(t *testing.T) {
+			l := &slowLedger{}
+			m := quota.NewMeter(limits, l, slog.New(slog.DiscardHandler))
+			large := m.Models(llm.Models{Large: word{}}, quota.Tariffs{}).Large
+			ctx := t.Context()
+			if c.run {
+				ctx = quota.WithSpender(ctx, &chat.Run{ID: "room#1", Room: "room"})
+			}
+			call := func(ctx context.Context) {
+				for _, err := range large.Generate(ctx, llm.Request{}) {
+					if err != nil {
+						t.Error(err)
 					}
 				}
-				call(ctx)
-				c.then(ctx, m, call)
-				if got := l.ended(); !slices.Equal(got, c.want) {
-					t.Errorf("the store has done %q; want %q", got, c.want)
-				}
-				time.Sleep(time.Minute) // until all is settled
-				if spends, calls := count(l.ended(), "spend"), count(l.ended(), "reserve"); spends != calls && name != "a soft limit" {
-					t.Errorf("%d calls are settled %d times", calls, spends)
-				}
-			})
-		})
+			}
+			call(ctx)
+			c.then(ctx, m, call)
+			if got := l.ended(); !slices.Equal(got, c.want) {
+				t.Errorf("the store has done %q; want %q", got, c.want)
+			}
+			time.Sleep(time.Minute) // until all is settled
+			if spends, calls := count(l.ended(), "spend"), count(l.ended(), "reserve"); spends != calls && name != "a soft limit" {
+				t.Errorf("%d calls are settled %d times", calls, spends)
+			}
+		}))
 	}
 }
 

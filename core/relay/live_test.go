@@ -13,6 +13,7 @@ import (
 	"parley/core/chat"
 	"parley/core/relay"
 	"parley/internal/require"
+	"parley/internal/subtest"
 )
 
 // openRuns is a store in which no run ever ends.
@@ -98,21 +99,19 @@ func TestWarnsOnlyOfABusThatFails(t *testing.T) {
 		bus  relay.Bus
 		want int
 	}{"waits": {waitingBus{}, 0}, "fails": {noBus{}, 1}} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var log strings.Builder
-				r := relay.NewRegistry(openRuns{}, c.bus, slog.New(slog.NewTextHandler(&log, nil)))
-				for range 3 {
-					ctx, end := context.WithCancel(t.Context())
-					a := r.Hold("run", "room", 1)
-					time.AfterFunc(time.Millisecond, end)
-					r.Publish(ctx, chat.Run{ID: "run", Room: "room", Epoch: 1}, a)
-					r.Release("run", a)
-				}
-				if n := strings.Count(log.String(), "\n"); n != c.want {
-					t.Errorf("%d lines are logged:\n%s", n, log.String())
-				}
-			})
-		})
+		t.Run(name, subtest.Of(synctest.Test, func(t *testing.T) {
+			var log strings.Builder
+			r := relay.NewRegistry(openRuns{}, c.bus, slog.New(slog.NewTextHandler(&log, nil)))
+			for range 3 {
+				ctx, end := context.WithCancel(t.Context())
+				a := r.Hold("run", "room", 1)
+				time.AfterFunc(time.Millisecond, end)
+				r.Publish(ctx, chat.Run{ID: "run", Room: "room", Epoch: 1}, a)
+				r.Release("run", a)
+			}
+			if n := strings.Count(log.String(), "\n"); n != c.want {
+				t.Errorf("%d lines are logged:\n%s", n, log.String())
+			}
+		}))
 	}
 }

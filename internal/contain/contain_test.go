@@ -11,6 +11,7 @@ import (
 
 	"parley/internal/contain"
 	"parley/internal/require"
+	"parley/internal/subtest"
 )
 
 func TestCall(t *testing.T) {
@@ -44,21 +45,19 @@ func TestAwait(t *testing.T) {
 		takes time.Duration
 		want  error
 	}{"in time": {time.Second, nil}, "within the grace": {6 * time.Second, nil}, "never": {time.Hour, errLate}} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var late sync.WaitGroup
-				ctx, cancel := context.WithTimeoutCause(t.Context(), 5*time.Second, errLate)
-				defer cancel()
-				got, err := contain.Await(ctx, late.Go, "it", 2*time.Second, func() (int, error) {
-					time.Sleep(c.takes)
-					return 1, nil
-				})
-				if !errors.Is(err, c.want) || (err == nil) != (got == 1) {
-					t.Errorf("it returned %d, %v", got, err)
-				}
-				require.NoError(t, contain.Wait(t.Context(), late.Wait))
+		t.Run(name, subtest.Of(synctest.Test, func(t *testing.T) {
+			var late sync.WaitGroup
+			ctx, cancel := context.WithTimeoutCause(t.Context(), 5*time.Second, errLate)
+			defer cancel()
+			got, err := contain.Await(ctx, late.Go, "it", 2*time.Second, func() (int, error) {
+				time.Sleep(c.takes)
+				return 1, nil
 			})
-		})
+			if !errors.Is(err, c.want) || (err == nil) != (got == 1) {
+				t.Errorf("it returned %d, %v", got, err)
+			}
+			require.NoError(t, contain.Wait(t.Context(), late.Wait))
+		}))
 	}
 }
 

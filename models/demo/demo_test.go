@@ -11,6 +11,7 @@ import (
 
 	"parley/core/llm"
 	"parley/internal/require"
+	"parley/internal/subtest"
 )
 
 func user(text string) llm.Message { return llm.Message{Role: llm.RoleUser, Text: text} }
@@ -90,38 +91,36 @@ func TestStream(t *testing.T) {
 		"text": later(user("hello")), "call": later(user("play x")), "long": later(user("long")),
 	}
 	for name, req := range tests {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				start := time.Now()
-				var text, parameters strings.Builder
-				var got llm.ToolCall
-				var finish llm.FinishReason
-				chunks := 0
-				for c, err := range New().Generate(t.Context(), req) {
-					require.NoError(t, err)
-					chunks++
-					text.WriteString(c.Text)
-					if c.Call != nil {
-						got.ID, got.Name = got.ID+c.Call.ID, got.Name+c.Call.Name
-						parameters.WriteString(c.Call.Parameters)
-					}
-					finish += c.Finish
+		t.Run(name, subtest.Of(synctest.Test, func(t *testing.T) {
+			start := time.Now()
+			var text, parameters strings.Builder
+			var got llm.ToolCall
+			var finish llm.FinishReason
+			chunks := 0
+			for c, err := range New().Generate(t.Context(), req) {
+				require.NoError(t, err)
+				chunks++
+				text.WriteString(c.Text)
+				if c.Call != nil {
+					got.ID, got.Name = got.ID+c.Call.ID, got.Name+c.Call.Name
+					parameters.WriteString(c.Call.Parameters)
 				}
-				want := answerTo(req)
-				if text.String() != want.text || time.Since(start) != time.Duration(chunks)*wordTime {
-					t.Errorf("%d chunks in %v: %q", chunks, time.Since(start), text.String())
+				finish += c.Finish
+			}
+			want := answerTo(req)
+			if text.String() != want.text || time.Since(start) != time.Duration(chunks)*wordTime {
+				t.Errorf("%d chunks in %v: %q", chunks, time.Since(start), text.String())
+			}
+			if want.call == nil {
+				if finish != llm.FinishStop || got.Name != "" {
+					t.Errorf("finish %q, call %v", finish, got)
 				}
-				if want.call == nil {
-					if finish != llm.FinishStop || got.Name != "" {
-						t.Errorf("finish %q, call %v", finish, got)
-					}
-					return
-				}
-				if finish != llm.FinishCalls || got.Name != want.call.Name || got.ID == "" || !json.Valid([]byte(parameters.String())) {
-					t.Errorf("finish %q, call %v with %q", finish, got, parameters.String())
-				}
-			})
-		})
+				return
+			}
+			if finish != llm.FinishCalls || got.Name != want.call.Name || got.ID == "" || !json.Valid([]byte(parameters.String())) {
+				t.Errorf("finish %q, call %v with %q", finish, got, parameters.String())
+			}
+		}))
 	}
 }
 

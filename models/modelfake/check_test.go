@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"parley/internal/require"
+	"parley/internal/subtest"
 	"parley/models/modelfake"
 )
 
@@ -81,24 +82,22 @@ func TestStrictMessages(t *testing.T) {
 
 func (all verdicts) hold(t *testing.T) {
 	for name, c := range all {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, modelfake.Options{}, func(t *testing.T, s endpoint) {
-				resp, body, err := s.say(t, c.body)
-				require.NoError(t, err)
-				rejected := s.Rejected()
-				if c.want == "" {
-					if resp.StatusCode != 200 || len(rejected) > 0 {
-						t.Errorf("%s %s", resp.Status, body)
-					}
-					return
-				}
-				if resp.StatusCode != 400 || !strings.HasPrefix(body, `{"error":{"message":`) || !strings.Contains(body, `"type":"invalid_request_error"`) {
+		t.Run(name, subtest.With(inBubble, modelfake.Options{}, func(t *testing.T, s endpoint) {
+			resp, body, err := s.say(t, c.body)
+			require.NoError(t, err)
+			rejected := s.Rejected()
+			if c.want == "" {
+				if resp.StatusCode != 200 || len(rejected) > 0 {
 					t.Errorf("%s %s", resp.Status, body)
 				}
-				if len(rejected) != 1 || rejected[0].Status != 400 || !strings.Contains(rejected[0].Rejected, c.want) {
-					t.Errorf("rejected %+v", rejected)
-				}
-			})
-		})
+				return
+			}
+			if resp.StatusCode != 400 || !strings.HasPrefix(body, `{"error":{"message":`) || !strings.Contains(body, `"type":"invalid_request_error"`) {
+				t.Errorf("%s %s", resp.Status, body)
+			}
+			if len(rejected) != 1 || rejected[0].Status != 400 || !strings.Contains(rejected[0].Rejected, c.want) {
+				t.Errorf("rejected %+v", rejected)
+			}
+		}))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/internal/require"
+	"parley/internal/subtest"
 	"parley/models/modelfake"
 )
 
@@ -108,34 +109,32 @@ func TestStall(t *testing.T) {
 		"after some text":  {modelfake.Script{modelfake.Text("one two", modelfake.ByWord), modelfake.Stall()}, true, 3, 0},
 		"late fault":       {modelfake.Script{modelfake.After(2, modelfake.Stall()), modelfake.Text("one two", modelfake.ByWord)}, true, 2, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, modelfake.Options{}, func(t *testing.T, s endpoint) {
-				s.Queue(c.script)
-				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Second)
-				defer cancel()
-				start := time.Now()
-				resp, err := s.post(ctx, t, askStream)
-				if c.headers != (err == nil) {
-					t.Fatalf("headers: %v", err)
-				}
-				var body []byte
-				if err == nil {
-					body, err = io.ReadAll(resp.Body)
-				}
-				if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 100*time.Second {
-					t.Errorf("%v after %v", err, time.Since(start))
-				}
-				data, comments := events(string(body))
-				if len(data) != c.data || comments != c.comments {
-					t.Errorf("%d events and %d comments: %s; want %d and %d", len(data), comments, body, c.data, c.comments)
-				}
-				time.Sleep(time.Second)
-				r := s.Requests()[0]
-				if r.Cancelled.Sub(start) != 100*time.Second || r.Ended != r.Cancelled || r.Events != c.data {
-					t.Errorf("the server saw %+v", r)
-				}
-			})
-		})
+		t.Run(name, subtest.With(inBubble, modelfake.Options{}, func(t *testing.T, s endpoint) {
+			s.Queue(c.script)
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Second)
+			defer cancel()
+			start := time.Now()
+			resp, err := s.post(ctx, t, askStream)
+			if c.headers != (err == nil) {
+				t.Fatalf("headers: %v", err)
+			}
+			var body []byte
+			if err == nil {
+				body, err = io.ReadAll(resp.Body)
+			}
+			if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 100*time.Second {
+				t.Errorf("%v after %v", err, time.Since(start))
+			}
+			data, comments := events(string(body))
+			if len(data) != c.data || comments != c.comments {
+				t.Errorf("%d events and %d comments: %s; want %d and %d", len(data), comments, body, c.data, c.comments)
+			}
+			time.Sleep(time.Second)
+			r := s.Requests()[0]
+			if r.Cancelled.Sub(start) != 100*time.Second || r.Ended != r.Cancelled || r.Events != c.data {
+				t.Errorf("the server saw %+v", r)
+			}
+		}))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"parley/internal/golden"
 	"parley/internal/require"
+	"parley/internal/subtest"
 	"parley/models/modelfake"
 )
 
@@ -42,16 +43,14 @@ func TestWire(t *testing.T) {
 		"error":            {askStream, modelfake.Script{modelfake.Comment(), modelfake.Text("one"), modelfake.ErrorEvent("overloaded", "Too many.")}},
 		"error_whole":      {ask, modelfake.Script{modelfake.Text("one"), modelfake.ErrorEvent("overloaded", "Too many.")}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, modelfake.Options{}, func(t *testing.T, s endpoint) {
-				if c.script != nil {
-					s.Queue(c.script)
-				}
-				resp, body, err := s.say(t, c.body)
-				require.NoError(t, err)
-				golden.Check(t, filepath.Join("testdata", name+".txt"), resp.Status+" "+resp.Header.Get("Content-Type")+"\n"+body)
-			})
-		})
+		t.Run(name, subtest.With(inBubble, modelfake.Options{}, func(t *testing.T, s endpoint) {
+			if c.script != nil {
+				s.Queue(c.script)
+			}
+			resp, body, err := s.say(t, c.body)
+			require.NoError(t, err)
+			golden.Check(t, filepath.Join("testdata", name+".txt"), resp.Status+" "+resp.Header.Get("Content-Type")+"\n"+body)
+		}))
 	}
 }
 

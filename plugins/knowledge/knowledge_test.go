@@ -23,6 +23,7 @@ import (
 	"parley/core/recall"
 	"parley/core/storage"
 	"parley/internal/require"
+	"parley/internal/subtest"
 	"parley/models/modelfake"
 )
 
@@ -205,23 +206,21 @@ func TestKnowledgeByMeaning(t *testing.T) {
 // LM-15: however slow or broken an embedder is, words find something in the same turn, within the provider's time.
 func TestSlowOrFailingEmbedder(t *testing.T) {
 	for name, e := range map[string]*synthetic{"slow": {takes: time.Hour}, "failing": {fails: func([]string) error { return errors.New("down") }}} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				k, _ := start(t, Options{Documents: shop(), Store: newStore(t), Embedder: e, Model: "m"})
-				for range 10 {
-					begun := time.Now()
-					if got := finds(t, k, "REX!"); !slices.Equal(got, []string{"dog"}) || time.Since(begun) >= k.Spec().Limit {
-						t.Errorf("after %v it finds %q", time.Since(begun), got)
-					}
-					time.Sleep(time.Minute)
+		t.Run(name, subtest.Of(synctest.Test, func(t *testing.T) {
+			k, _ := start(t, Options{Documents: shop(), Store: newStore(t), Embedder: e, Model: "m"})
+			for range 10 {
+				begun := time.Now()
+				if got := finds(t, k, "REX!"); !slices.Equal(got, []string{"dog"}) || time.Since(begun) >= k.Spec().Limit {
+					t.Errorf("after %v it finds %q", time.Since(begun), got)
 				}
-				e.mu.Lock()
-				defer e.mu.Unlock()
-				if e.calls > 60 {
-					t.Errorf("in ten minutes it was asked %d times; want at most 60", e.calls)
-				}
-			})
-		})
+				time.Sleep(time.Minute)
+			}
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			if e.calls > 60 {
+				t.Errorf("in ten minutes it was asked %d times; want at most 60", e.calls)
+			}
+		}))
 	}
 }
 
@@ -248,9 +247,7 @@ func TestEmbedderThatHangs(t *testing.T) {
 // Vectors are stored: a restart, and another replica, embed nothing again. A changed model, a vector of another length and a damaged one
 // are made again.
 func TestVectorsAreKept(t *testing.T) {
-	t.Run("sqlite", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) { keepsVectors(t, newStore(t)) })
-	})
+	t.Run("sqlite", subtest.Of(synctest.Test, func(t *testing.T) { keepsVectors(t, newStore(t)) }))
 	t.Run("postgres", func(t *testing.T) {
 		address := postgrestest.Shared(t).Create(t, "")
 		synctest.Test(t, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/connectors/discord/discordfake"
+	"parley/internal/subtest"
 )
 
 // Each fault over a real HTTP exchange: what the client sees, what took
@@ -38,30 +39,28 @@ func TestFaults(t *testing.T) {
 		"DR-05 HTML":   {discordfake.HTMLLimit(), 429, 0, 0, "1015"},
 		"DR-05 bare":   {discordfake.HeaderlessLimit(), 429, 0, 0, `"code":0`},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s, channel, _ := room(t)
-				client := httpClient(t, serve(t, s))
-				s.Fault(discordfake.Match{Route: discordfake.CreateMessage}, test.fault)
-				began := time.Now()
-				a, err := exchange(client, newRequest(t, s, "POST", "/channels/"+channel+"/messages", `{"content":"x"}`))
-				if took := time.Since(began); took != test.took {
-					t.Errorf("took %v; want %v", took, test.took)
-				}
-				if (err != nil) != (test.status == gone) || err == nil && a.status != test.status {
-					t.Errorf("status %d, %v", a.status, err)
-				}
-				if err == nil && !strings.Contains(a.text, test.body) {
-					t.Errorf("answer %s", a.text)
-				}
-				if got := len(s.Messages(channel)); got != test.posted {
-					t.Errorf("%d messages posted; want %d", got, test.posted)
-				}
-				if log := s.Log(); log[0].Applied != (test.posted > 0) || log[0].Fault != test.fault.Name {
-					t.Errorf("log: %+v", log[0])
-				}
-			})
-		})
+		t.Run(name, subtest.Of(synctest.Test, func(t *testing.T) {
+			s, channel, _ := room(t)
+			client := httpClient(t, serve(t, s))
+			s.Fault(discordfake.Match{Route: discordfake.CreateMessage}, test.fault)
+			began := time.Now()
+			a, err := exchange(client, newRequest(t, s, "POST", "/channels/"+channel+"/messages", `{"content":"x"}`))
+			if took := time.Since(began); took != test.took {
+				t.Errorf("took %v; want %v", took, test.took)
+			}
+			if (err != nil) != (test.status == gone) || err == nil && a.status != test.status {
+				t.Errorf("status %d, %v", a.status, err)
+			}
+			if err == nil && !strings.Contains(a.text, test.body) {
+				t.Errorf("answer %s", a.text)
+			}
+			if got := len(s.Messages(channel)); got != test.posted {
+				t.Errorf("%d messages posted; want %d", got, test.posted)
+			}
+			if log := s.Log(); log[0].Applied != (test.posted > 0) || log[0].Fault != test.fault.Name {
+				t.Errorf("log: %+v", log[0])
+			}
+		}))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/connectors/discord/discordfake"
+	"parley/internal/subtest"
 )
 
 func TestMessageLife(t *testing.T) {
@@ -145,17 +146,15 @@ func TestRefusals(t *testing.T) {
 			return send(t, w.s, "DELETE", "/channels/"+w.channel+"/messages/"+w.theirs, "")
 		}, 403, 50013},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s, channel, ann := room(t)
-				w := fixture{s: s, channel: channel, ann: ann, mine: post(t, s, channel, `{"content":"mine"}`)}
-				w.theirs = s.Say(channel, ann, "theirs")
-				test.prepare(&w)
-				if a := test.act(t, w); a.status != test.status || a.code() != test.code {
-					t.Errorf("got %d %s, want %d with code %d", a.status, a.text, test.status, test.code)
-				}
-			})
-		})
+		t.Run(name, subtest.Of(synctest.Test, func(t *testing.T) {
+			s, channel, ann := room(t)
+			w := fixture{s: s, channel: channel, ann: ann, mine: post(t, s, channel, `{"content":"mine"}`)}
+			w.theirs = s.Say(channel, ann, "theirs")
+			test.prepare(&w)
+			if a := test.act(t, w); a.status != test.status || a.code() != test.code {
+				t.Errorf("got %d %s, want %d with code %d", a.status, a.text, test.status, test.code)
+			}
+		}))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/connectors/discord/discordfake"
+	"parley/internal/subtest"
 )
 
 // DR-01: buckets are per route and top-level id; routes may share one.
@@ -79,31 +80,29 @@ func TestHolds(t *testing.T) {
 		discordfake.ScopeShared: {"9", 200, 0},
 		discordfake.ScopeGlobal: {"", 429, 3},
 	} {
-		t.Run(string(scope), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s, channel, _ := room(t)
-				s.Fault(discordfake.Match{Route: discordfake.CreateMessage}, discordfake.TooManyRequests(scope, 1336570*time.Millisecond))
-				path := "/channels/" + channel + "/messages"
-				a := send(t, s, "POST", path, `{"content":"x"}`)
-				if a.status != 429 || a.json["retry_after"] != 1336.57 || a.header.Get("Retry-After") != "1337" || a.header.Get("X-RateLimit-Remaining") != test.remaining {
-					t.Errorf("429: %v %s", a.header, a.text)
-				}
-				time.Sleep(20 * time.Minute) // the bubble's clock
-				if a := send(t, s, "POST", path, `{"content":"x"}`); a.status != 429 || !s.Log()[1].DuringHold {
-					t.Errorf("too early: %d", a.status)
-				}
-				if a := send(t, s, "GET", "/users/@me", ""); a.status != test.elsewhere {
-					t.Errorf("elsewhere: %d; want %d", a.status, test.elsewhere)
-				}
-				time.Sleep(3 * time.Minute)
-				if a := send(t, s, "POST", path, `{"content":"x"}`); a.status != 200 {
-					t.Errorf("in time: %d; want 200", a.status)
-				}
-				if n := s.InvalidRequests(); n != test.invalid {
-					t.Errorf("%d invalid requests; want %d", n, test.invalid)
-				}
-			})
-		})
+		t.Run(string(scope), subtest.Of(synctest.Test, func(t *testing.T) {
+			s, channel, _ := room(t)
+			s.Fault(discordfake.Match{Route: discordfake.CreateMessage}, discordfake.TooManyRequests(scope, 1336570*time.Millisecond))
+			path := "/channels/" + channel + "/messages"
+			a := send(t, s, "POST", path, `{"content":"x"}`)
+			if a.status != 429 || a.json["retry_after"] != 1336.57 || a.header.Get("Retry-After") != "1337" || a.header.Get("X-RateLimit-Remaining") != test.remaining {
+				t.Errorf("429: %v %s", a.header, a.text)
+			}
+			time.Sleep(20 * time.Minute) // the bubble's clock
+			if a := send(t, s, "POST", path, `{"content":"x"}`); a.status != 429 || !s.Log()[1].DuringHold {
+				t.Errorf("too early: %d", a.status)
+			}
+			if a := send(t, s, "GET", "/users/@me", ""); a.status != test.elsewhere {
+				t.Errorf("elsewhere: %d; want %d", a.status, test.elsewhere)
+			}
+			time.Sleep(3 * time.Minute)
+			if a := send(t, s, "POST", path, `{"content":"x"}`); a.status != 200 {
+				t.Errorf("in time: %d; want 200", a.status)
+			}
+			if n := s.InvalidRequests(); n != test.invalid {
+				t.Errorf("%d invalid requests; want %d", n, test.invalid)
+			}
+		}))
 	}
 }
 

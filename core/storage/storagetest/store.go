@@ -14,6 +14,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/storage"
+	"parley/internal/subtest"
 )
 
 // Store tests the contract of [storage.Store], except durability: see [StoreSuite].
@@ -38,23 +39,15 @@ type storeCheck struct {
 // Run runs all tests.
 func (x StoreSuite) Run(t *testing.T) {
 	for _, c := range slices.Concat(acceptChecks(), joinChecks(), runChecks(), startChecks(), deathChecks(), parkingChecks(), replicaChecks(), memoryChecks(), forgetChecks(), noteChecks(), wordChecks(), vectorChecks(), pieceChecks(), reopenedChecks(), fileChecks(), markChecks(), upkeepChecks(), questionChecks(), approvalChecks(), directoryChecks(), peopleChecks(), reminderChecks(), uploadChecks(), ledgerChecks(), overviewChecks()) {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { c.run(t, store{x.Open(t), t}) })
-		})
+		t.Run(c.name, subtest.Of(synctest.Test, func(t *testing.T) { c.run(t, store{x.Open(t), t}) }))
 	}
-	t.Run("agrees with a simple model", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) { storeModelCheck(t, x.Open(t)) })
-	})
-	t.Run("agrees with a simple model on members", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) { directoryModelCheck(t, x.Open(t)) })
-	})
+	t.Run("agrees with a simple model", subtest.Of(synctest.Test, func(t *testing.T) { storeModelCheck(t, x.Open(t)) }))
+	t.Run("agrees with a simple model on members", subtest.Of(synctest.Test, func(t *testing.T) { directoryModelCheck(t, x.Open(t)) }))
 	if x.Reopen == nil {
 		return
 	}
 	for _, c := range reopenChecks(x.Reopen) {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { c.run(t, store{x.Open(t), t}) })
-		})
+		t.Run(c.name, subtest.Of(synctest.Test, func(t *testing.T) { c.run(t, store{x.Open(t), t}) }))
 	}
 }
 

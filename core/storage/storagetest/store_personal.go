@@ -14,6 +14,7 @@ import (
 	"parley/core/llm"
 	"parley/core/quota"
 	"parley/core/storage"
+	"parley/internal/subtest"
 )
 
 // Personal tests the contract of [storage.PersonalData].
@@ -31,12 +32,10 @@ func Personal(t *testing.T, open func(t *testing.T) storage.Store) {
 		{"a parked answer is woken to end", personalParked},
 		{"an unknown export position is refused", personalNoPlace},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := open(t)
-				c.run(t, personalStore{store{s, t}})
-			})
-		})
+		t.Run(c.name, subtest.Of(synctest.Test, func(t *testing.T) {
+			s := open(t)
+			c.run(t, personalStore{store{s, t}})
+		}))
 	}
 }
 
