@@ -35,6 +35,7 @@ type ChoiceStore interface {
 	Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error)
 	Room(ctx context.Context, id chat.RoomID) (chat.Room, error)
 	Run(ctx context.Context, id chat.RunID) (chat.Run, error)
+	RunOf(ctx context.Context, id chat.MemoryID) (chat.Run, error)
 	RunShowing(ctx context.Context, room chat.RoomID, topics bool, message string, turns int) (chat.Run, error)
 }
 
@@ -76,6 +77,13 @@ func (cs *Choices) choose(ctx context.Context, c chat.Choice, id chat.MemoryID, 
 		return chat.Accepted{Refused: refused}, nil
 	}
 	if len(q.Fields) > 0 {
+		if q, err = cs.gather(ctx, q); err != nil {
+			return chat.Accepted{}, err
+		}
+		if field := q.NextField(); wrote != "" && field.Kind == answer.FileField { // others can have arrived since
+			_, most := field.Files()
+			c.Files = c.Files[:min(len(c.Files), max(0, most-len(chat.Form{Files: q.Files}.FilesOf(field.Name))))]
+		}
 		if wrote == "" && c.Words != "" { // from a form, where the user can correct it; one after the other, the run asks again
 			if refused, wrong := q.Unfit(lang.Of(ctx), c.Words, c.Files); refused != "" {
 				return chat.Accepted{Refused: refused, Unfit: &wrong}, nil
@@ -157,8 +165,7 @@ func (cs *Choices) Unfit(ctx context.Context, q chat.Question, words string) str
 	return ""
 }
 
-const maxUnfit = 300      // characters of the reason
-const aboutFile = "file/" // begins the keys of notices that refuse a file of a form
+const maxUnfit = 300 // characters of the reason
 
 // isChoice reports whether q was answered with c.
 func isChoice(q chat.Question, c chat.Choice) bool {
@@ -274,6 +281,9 @@ func (cs *Choices) typed(ctx context.Context, m chat.Message, asked []chat.Quest
 	if talks && !reply {
 		return cs.tooLate(ctx, m, talks)
 	}
+	if q, err = cs.gather(ctx, q); err != nil {
+		return chat.Accepted{}, false, err
+	}
 	files, more, unfit := q.FormFiles(lang.Of(ctx), m)
 	if m.Text == "" && len(files) == 0 && unfit == "" {
 		return chat.Accepted{}, false, nil
@@ -341,44 +351,6 @@ func (cs *Choices) tooLate(ctx context.Context, m chat.Message, talks bool) (acc
 
 // cardDepth is the number of turns that are searched for the request that a message replies to. A reply is seldom, and its words are for no other person.
 const cardDepth = 1000
-
-// leftover accepts the rest of an album whose first files have answered a field of a form: it must not supersede the form. ok is false for others.
-func (cs *Choices) leftover(ctx context.Context, m chat.Message, asked []chat.Question) (acc chat.Accepted, ok bool, err error) {
-	if m.Group == "" {
-		return acc, false, nil
-	}
-	recent, err := cs.Store.Recent(ctx, m.Room, chat.KindCommand, 0, maxAnswers)
-	i := slices.IndexFunc(recent, func(o chat.Memory) bool {
-		return o.Author == m.Author && len(o.Files) > 0 && o.Files[0].Group == m.Group
-	})
-	if err != nil || i < 0 || slices.ContainsFunc(asked, func(q chat.Question) bool { return q.NextField().Name == recent[i].Files[0].Field }) {
-		return acc, false, err
-	}
-	n := chat.Notice{To: chat.Address{Room: m.Room}, Text: "⚠️ " + lang.Say(ctx, "form.files_full"), Key: aboutFile + m.Group}
-	if err = cs.Pairing.Tell(ctx, n); err == nil {
-		m.Kind, m.InReplyTo, m.At = chat.KindCommand, recent[i].InReplyTo, recent[i].At // see isNewest
-		acc, err = cs.Messages.add(ctx, m, admission{known: true}, false)
-	}
-	return acc, err == nil, err
-}
-
-// collect adds files to q, which stays open for more, and stores m with them. A redelivery adds nothing. It fails with the error of the store.
-func (cs *Choices) collect(ctx context.Context, q chat.Question, asker chat.Run, m chat.Message, files []chat.Attachment) (chat.Accepted, error) {
-	for _, f := range attachment.Clean(files) {
-		if !slices.ContainsFunc(q.Files, func(o chat.Attachment) bool { return o.Ref == f.Ref }) {
-			q.Files = append(q.Files, f)
-		}
-	}
-	q.Asked = time.Now()
-	if err := cs.Store.Ask(ctx, q); err != nil {
-		return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
-	}
-	if len(files) > 0 {
-		m.Files = files
-	}
-	m.Kind, m.InReplyTo, m.At = chat.KindCommand, asker.Said(), q.Asked.Add(-time.Millisecond) // see isNewest
-	return cs.Messages.add(ctx, m, admission{known: true}, false)
-}
 
 // addressed returns the question that m replies to, or else the newest one, with the run that asked. It fails with the error of the store.
 func (cs *Choices) addressed(ctx context.Context, m chat.Message, asked []chat.Question) (q chat.Question, asker chat.Run, reply bool, err error) {
