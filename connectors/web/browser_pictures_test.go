@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -114,26 +115,20 @@ func TestFigures(t *testing.T) {
 	if name == "" {
 		t.Fatal("PARLEY_FIGURES is not set; make figures sets it")
 	}
-	p := newTab(t, browser(t))
+	ctx := browser(t)
 	l := listen(t, "127.0.0.1:0")
 	shop := site(t, l, `data-open`)
 	g := start(t, newBackend(), l, func(o *web.Options) { o.Origins = []string{shop} })
 	var out strings.Builder
 	fmt.Fprintf(&out, "date: %s\ngo: %s %s/%s, %d cores\n\n", time.Now().UTC().Format("2006-01-02T15:04Z"), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
-	if _, err := chromedp.Call(p.ctx, emulation.SetCPUThrottlingRate, emulation.SetCPUThrottlingRateParams{Rate: 4}); err != nil {
-		t.Fatal(err)
+	var opened []int
+	for range 9 {
+		t.Run("open", func(t *testing.T) { opened = append(opened, openSlowly(newTab(t, ctx), shop)) })
 	}
-	slow := []*network.Conditions{{Latency: 400, DownloadThroughput: 400_000 / 8, UploadThroughput: 400_000 / 8}}
-	if _, err := chromedp.Call(p.ctx, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: slow}); err != nil {
-		t.Fatal(err)
-	}
-	p.media("light")
+	slices.Sort(opened)
+	fmt.Fprintf(&out, "open and usable, 4 x CPU, slow 3G (400 kbit/s, 400 ms): %d ms after the navigation, the median of %d\n", opened[len(opened)/2], opened)
+	p := newTab(t, ctx)
 	p.open(shop)
-	fmt.Fprintf(&out, "open and usable, 4 x CPU, slow 3G (400 kbit/s, 400 ms): %s ms after the navigation\n", p.eval(`Math.round(performance.now())`))
-	fast := []*network.Conditions{{DownloadThroughput: -1, UploadThroughput: -1}}
-	if _, err := chromedp.Call(p.ctx, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: fast}); err != nil {
-		t.Fatal(err)
-	}
 	if _, err := chromedp.Call(p.ctx, performance.Enable, performance.EnableParams{}); err != nil {
 		t.Fatal(err)
 	}
@@ -158,6 +153,24 @@ func TestFigures(t *testing.T) {
 	}
 	t.Log(out.String())
 	require.NoError(t, os.WriteFile(name, []byte(out.String()), 0o644))
+}
+
+// openSlowly returns after how many milliseconds a chat is usable with a slow processor and network.
+func openSlowly(p *tab, shop string) int {
+	p.t.Helper()
+	_, err := chromedp.Call(p.ctx, emulation.SetCPUThrottlingRate, emulation.SetCPUThrottlingRateParams{Rate: 4})
+	require.NoError(p.t, err)
+	slow := []*network.Conditions{{Latency: 400, DownloadThroughput: 400_000 / 8, UploadThroughput: 400_000 / 8}}
+	_, err = chromedp.Call(p.ctx, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: slow})
+	require.NoError(p.t, err)
+	p.before(`(function look() {
+		if (document.querySelector('parley-chat')?.shadowRoot.querySelector('.empty:not([hidden])')) window.usable = performance.now();
+		else requestAnimationFrame(look);
+	})()`)
+	p.open(shop)
+	ms, err := strconv.Atoi(p.eval(`Math.round(usable)`))
+	require.NoError(p.t, err)
+	return ms
 }
 
 // metrics are the browser's own of a page.
