@@ -143,6 +143,35 @@ func TestFormIsOnThePage(t *testing.T) {
 	})
 }
 
+// A point in a number of the page's form is before decimals, also for a reader of German. In a message it is as Germans write it.
+func TestNumberWithPointOnThePage(t *testing.T) {
+	for wrote, want := range map[string]string{`{"values":["1.125"],"id":`: "1.125", `{"clientMessageId":"k2","text":"1.125","to":`: "1125"} {
+		t.Run(want, func(t *testing.T) {
+			withGateway(t, nil, func(s *harness) {
+				s.model.Queue(modelfake.Script{modelfake.ToolCall("c", "ASK_FORM", `{"question":"How much?","fields":[{"name":"weight","title":"Weight","kind":"number"}]}`)}, modelfake.Script{modelfake.Text("Noted.")})
+				id := s.newConversation()
+				post := func(path, body string) {
+					r, err := http.NewRequestWithContext(s.Context(), http.MethodPost, s.browser.Base+"/api/conversations/"+id+path, strings.NewReader(body))
+					s.Must(err)
+					r.Header.Set("Content-Type", "application/json")
+					r.Header.Set("Accept-Language", "de")
+					resp, err := s.browser.HTTP.Do(r)
+					s.Must(err)
+					time.Sleep(time.Minute)
+					_ = resp.Body.Close()
+				}
+				post("/messages/stream", `{"clientMessageId":"k1","text":"Note my weight"}`)
+				open, err := s.Store.OpenQuestions(s.Context(), s.rooms()[0])
+				s.Must(err)
+				post(map[bool]string{true: "/choices/stream", false: "/messages/stream"}[wrote[2] == 'v'], wrote+`"`+open[0].ID+`"}`)
+				if got := string(s.model.Requests()[1].Raw); !strings.Contains(got, `\"weight\":\"`+want+`\"`) {
+					t.Errorf("the model reads %s; want %s", got, want)
+				}
+			})
+		})
+	}
+}
+
 // A form of an MCP server ends with the process: its session can't continue in the next one. A call that only reads is made again,
 // but nothing can be asked below the text that is there; another call is not repeated. In both cases a sentence says so in place of the form.
 func TestServersFormOverACrash(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"regexp"
 	"slices"
 
 	"parley/connectors/web/dialect"
@@ -75,9 +76,12 @@ func (c choice) words() string {
 	return answer.JoinValues(c.Values...)
 }
 
-// resolve sets the option of a choice that approves or refuses.
+// pointed matches a number that could have a point between thousands. In a form it is one before decimals, in all languages.
+var pointed = regexp.MustCompile(`^-?\d{1,3}\.\d{3}$`)
+
+// resolve sets the option of a choice that approves or refuses, and makes the numbers of a form clear.
 func (d door) resolve(r *http.Request, room chat.RoomID, c *choice) *refusal {
-	if c.Approved == nil {
+	if c.Approved == nil && !slices.ContainsFunc(c.Values, pointed.MatchString) {
 		return nil
 	}
 	open, err := d.web.opts.Store.OpenQuestions(r.Context(), room)
@@ -85,8 +89,17 @@ func (d door) resolve(r *http.Request, room chat.RoomID, c *choice) *refusal {
 		return d.web.failures.refuse("find an open question", err)
 	}
 	i := slices.IndexFunc(open, func(q chat.Question) bool { return q.ID == c.ID })
-	if i < 0 {
+	if i < 0 && c.Approved != nil {
 		return refused(http.StatusConflict, "refused.question_closed")
+	} else if i >= 0 {
+		for n, f := range open[i].Choices().Fields[:min(len(c.Values), len(open[i].Choices().Fields))] {
+			if f.Kind == answer.NumberField && pointed.MatchString(c.Values[n]) {
+				c.Values[n] += "0"
+			}
+		}
+	}
+	if c.Approved == nil {
+		return nil
 	}
 	c.Option, _ = dialect.Option(answer.Choices{Options: open[i].Options}, dialect.Raw(*c.Approved))
 	return nil

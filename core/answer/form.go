@@ -168,28 +168,45 @@ func (f Field) check(v lang.Voice, line string) (stored, problem string) {
 // latin replaces the digits of Arabic, Persian, and Chinese or Japanese keyboards, and marks between thousands.
 var latin = strings.NewReplacer("٠", "0", "١", "1", "٢", "2", "٣", "3", "٤", "4", "٥", "5", "٦", "6", "٧", "7", "٨", "8", "٩", "9", "۰", "0", "۱", "1",
 	"۲", "2", "۳", "3", "۴", "4", "۵", "5", "۶", "6", "۷", "7", "۸", "8", "۹", "9", "０", "0", "１", "1", "２", "2", "３", "3", "４", "4", "５", "5", "６", "6",
-	"７", "7", "８", "8", "９", "9", "\u00a0", " ", "\u202f", " ", "’", "'", "٬", "'", "٫", ".")
+	"７", "7", "８", "8", "９", "9", "，", ",", "．", ".", "\u00a0", " ", "\u202f", " ", "’", "'", "٬", "'", "٫", ".")
 
 // thousands matches a number with marks between the thousands, with or without decimals.
-var thousands = regexp.MustCompile(`^([+-]?\d{1,3})((?:[., ']\d{3})+)([.,]\d+)?$`)
+var thousands = regexp.MustCompile(`^([+-]?[1-9]\d{0,2})((?:[., ']\d{3})+)([.,]\d+)?$`)
 
-// plain returns a number without the marks between its thousands. A single mark is taken for one only in a whole number, and the comma in a language
-// with a decimal point.
-func (f Field) plain(v lang.Voice, value string) string {
+// plain returns a number without the marks between its thousands. A single point or comma in a number that can have decimals is read as the language
+// writes it; either is another number where users write both.
+func (f Field) plain(v lang.Voice, value string) (plain, either string) {
+	sure := strings.Contains(value, "٫") // it is before decimals only
 	value = latin.Replace(value)
 	m := thousands.FindStringSubmatch(value)
-	if m == nil || strings.Count(m[2], m[2][:1])*4 != len(m[2]) || strings.HasPrefix(m[3], m[2][:1]) {
-		return value
+	if m == nil || sure && m[3] == "" || strings.Count(m[2], m[2][:1])*4 != len(m[2]) || strings.HasPrefix(m[3], m[2][:1]) {
+		return value, ""
 	}
-	unsure := m[2][0] == '.' || m[2][0] == ',' && !strings.Contains("en ja zh", v.Tag())
-	if unsure && len(m[2]+m[3]) == 4 && f.Kind == NumberField {
-		return value
+	plain = m[1] + strings.ReplaceAll(m[2], m[2][:1], "") + m[3]
+	if mark := m[2][:1]; strings.Contains(".,", mark) && len(m[2]+m[3]) == 4 && f.Kind == NumberField {
+		switch decimals := decimalMarks[v.Tag()]; {
+		case mark == decimals:
+			return value, ""
+		case decimals == "" || v.Tag() == "fr": // spaces are between thousands there
+			return plain, value
+		}
 	}
-	return m[1] + strings.ReplaceAll(m[2], m[2][:1], "") + m[3]
+	return plain, ""
+}
+
+// decimalMarks are the marks before decimals, by language. Others differ between countries.
+var decimalMarks = map[string]string{"en": ".", "ja": ".", "zh": ".", "de": ",", "fr": ",", "pt": ","}
+
+func parseNumber(plain string) (float64, error) {
+	return strconv.ParseFloat(strings.Replace(plain, ",", ".", 1), 64)
 }
 
 func (f Field) checkNumber(v lang.Voice, value string) (stored, problem string) {
-	n, err := strconv.ParseFloat(strings.Replace(f.plain(v, value), ",", ".", 1), 64)
+	plain, either := f.plain(v, value)
+	n, err := parseNumber(plain)
+	if other, _ := parseNumber(either); err == nil && either != "" {
+		return "", v.Say("form.number_unclear", "large", number(n), "small", number(other))
+	}
 	least, most := f.bounds(-1e15, 1e15)
 	switch {
 	case err != nil || n != n || f.Kind == IntegerField && n != float64(int64(n)):

@@ -55,7 +55,6 @@ func TestValuesOfLanguages(t *testing.T) {
 		{"de", answer.NumberField, "1.000,50", "1000.5"},
 		{"de", answer.NumberField, "1,5", "1.5"},
 		{"de", answer.NumberField, "1,500", "1.5"},
-		{"de", answer.NumberField, "1.125", "1.125"}, // the page sends all numbers with a point
 		{"de", answer.NumberField, "-1.000.000", "-1000000"},
 		{"en", answer.NumberField, "1,500", "1500"},
 		{"en", answer.NumberField, "1,000.50", "1000.5"},
@@ -86,6 +85,31 @@ func TestValuesOfLanguages(t *testing.T) {
 }
 
 // Of a field for files, the line is passed on with the field, and the result is its value or its problem.
+// A number with one mark before three digits is read as its language writes it. Where users write both, it is asked for again.
+func TestNumbersWithOneMark(t *testing.T) {
+	const both = ""                                   // it is asked for again
+	for language, want := range map[string][2]string{ // of 1.500 and 1,500
+		"en": {"1.5", "1500"}, "ja": {"1.5", "1500"}, "zh": {"1.5", "1500"}, "de": {"1500", "1.5"}, "pt": {"1500", "1.5"},
+		"fr": {both, "1.5"}, "es": {both, both}, "ar": {both, both},
+	} {
+		v := lang.In(language)
+		for value, want := range map[string]string{
+			"1.500": want[0], "1,500": want[1],
+			"1.5": "1.5", "1,5": "1.5", "1.50": "1.5", "0.500": "0.5", "0,500": "0.5", "1.5000": "1.5", "1 500": "1500", "1'500": "1500", "1’500": "1500", "1\u202f500": "1500",
+			"1.500,25": "1500.25", "1,500.25": "1500.25", "12.345.678": "12345678", "12,345,678": "12345678", "-12.345.678": "-12345678", "12.345.67": both, "1.500.25": both, "1500": "1500", "١٫٥٠٠": "1.5", "١٬٥٠٠": "1500", "１，５": "1.5",
+		} {
+			filled, problem, _ := answer.Fill(v, []answer.Field{{Name: "n", Title: "Number", Kind: answer.NumberField}}, value, nil)
+			if filled[0].Value != want || (problem == "") == (want == both) {
+				t.Errorf("%s in %s: %q, %q; want %q", value, language, filled[0].Value, problem, want)
+			}
+			asks := strings.Contains(problem, "1500") && strings.Contains(problem, "1.5")
+			if single := value == "1.500" || value == "1,500"; single && asks != (want == both) {
+				t.Errorf("%s in %s: the user reads %q", value, language, problem)
+			}
+		}
+	}
+}
+
 func TestFillFiles(t *testing.T) {
 	all := []answer.Field{{Name: "a", Title: "A", Kind: answer.FileField}, {Name: "t", Title: "T", Kind: answer.TextField}, {Name: "b", Title: "B", Kind: answer.FileField}}
 	var asked []string
