@@ -266,7 +266,7 @@ func TestEmbedGuideNamesWhatExists(t *testing.T) {
 	for what, c := range map[string]struct{ guide, code []string }{
 		"attributes": {without(names(string(page), "\n\\| `data-([a-z]+)`"), "target", "open", "name"), names(source, `settings = '([a-z ]+)'`)},
 		"events":     {names(string(page), "The events are (.+?)\\."), names(source, `#tell\('([a-z]+)'`)},
-		"parts":      {names(string(page), "The parts are (.+?)\\."), names(source, `part(?:="|\.add\(')([a-z]+)`)},
+		"parts":      {names(string(page), "The parts are (.+?)\\."), names(source, `part(?:="| = ')([a-z]+)`)},
 		"variables":  {names(string(page), `--parley-([a-z-]+)`), names(source, `var\(--parley-([a-z-]+)`)},
 	} {
 		if len(c.guide) == 0 || !slices.Equal(c.guide, c.code) {
