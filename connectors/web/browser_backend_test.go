@@ -46,6 +46,7 @@ type reply struct {
 	answer.Answer
 	b        *backend
 	question chat.Memory
+	locale   string // of the sender
 }
 
 func newBackend() *backend {
@@ -189,7 +190,7 @@ func (b *backend) handle(_ context.Context, in chat.Inbound) (chat.Accepted, err
 			}
 			return chat.Accepted{Memory: in.ID, Relayed: true}, nil
 		}
-		r := &reply{b: b, question: in.Memory}
+		r := &reply{b: b, question: in.Memory, locale: in.Locale}
 		b.replies[run] = r
 		b.said[in.Room] = append(b.said[in.Room], in.Memory)
 		b.asked <- r

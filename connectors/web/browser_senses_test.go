@@ -211,17 +211,21 @@ func playAccessibleEmbed(t *testing.T, p *tab) {
 	p.complains("the chat can't be loaded")
 }
 
-// A tag manager adds the script in a way that gives it no currentScript.
+// A tag manager adds the script in a way that gives it no currentScript. The gateway speaks the language of the page, too.
 func playTagManager(t *testing.T, p *tab) {
 	g, shop := exampleSite(t, func(l net.Listener) string {
-		return "<!doctype html><meta charset=utf-8><title>Shop</title><script>const tag = Object.assign(document.createElement('script'), { type: 'module', src: 'http://" + l.Addr().String() +
+		return "<!doctype html><html lang=de><meta charset=utf-8><title>Shop</title><script>const tag = Object.assign(document.createElement('script'), { type: 'module', src: 'http://" + l.Addr().String() +
 			"/widget.js' }); tag.dataset.agent = 'Ada'; setTimeout(() => document.head.append(tag), 50)</script>"
 	})
 	p.do(chromedp.Navigate(shop))
 	p.wait(`all('.launcher').length === 1`)
-	p.is(`all('.launcher')[0].ariaLabel`, "Chat with Ada")
+	p.is(`all('.launcher')[0].ariaLabel`, "Chat mit Ada")
 	p.eval(`(parley.send('hello'), '')`)
-	g.next(t).finish(completed, "Welcome.")
+	r := g.next(t)
+	if r.locale != "de" {
+		t.Errorf("the gateway is asked to speak %q", r.locale)
+	}
+	r.finish(completed, "Welcome.")
 	p.shows(".answer .text", "Welcome.")
 }
 

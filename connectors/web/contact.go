@@ -41,7 +41,7 @@ type Contact struct {
 	ReplyTo string    `json:"address"` // an address of any kind, as the visitor wrote it: one line
 	Text    string    `json:"text"`    // also one line
 	Time    time.Time `json:"time"`
-	Locale  string    `json:"locale"` // the language of the visitor's browser
+	Locale  string    `json:"locale"` // the language of the visitor's chat
 	Page    string    `json:"page,omitempty"`
 }
 

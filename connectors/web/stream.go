@@ -155,7 +155,7 @@ func (w *Web) submitQuestion(r *http.Request, room chat.Room, payer chat.EntityI
 	return &accepted{acc, room.ID, wants.from(q.After)}, nil
 }
 
-// language returns the first language of the sender's client. The language of the page itself is the site's, not the visitor's.
+// language returns the first language of the sender's client: the chat page sends the one that it speaks.
 func language(r *http.Request) string {
 	first, _, _ := strings.Cut(r.Header.Get("Accept-Language"), ",")
 	tag, _, _ := strings.Cut(first, ";")

@@ -1,7 +1,7 @@
 // The gateway's HTTP API: conversations, messages, files, and the stream of an answer.
 
 import type { Chat, Frame, Message, Rating } from './frames';
-import { t } from './strings';
+import { locale, t } from './strings';
 import { loadMore } from './view/later';
 import { Visitor } from './visitor';
 
@@ -101,7 +101,8 @@ export class Gateway {
   }
 
   #fetch(method: string, address: string, body?: unknown, signal?: AbortSignal, token?: string): Promise<Response> {
-    const headers: Record<string, string> = {};
+    const language = locale();
+    const headers: Record<string, string> = language ? { 'Accept-Language': language } : {};
     if (body) headers['Content-Type'] = 'application/json';
     if (token) headers.Authorization = `Bearer ${token}`;
     return fetch(this.base + address, { method, signal: signal ?? null, body: body ? JSON.stringify(body) : null, headers, credentials: this.#credentials, cache: 'no-store' });
