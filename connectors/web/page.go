@@ -23,7 +23,7 @@ import (
 
 // The scripts are bundled from widget/src, with the packages that npm ci installs in widget.
 //
-//go:generate sh -c "cd widget && npm ci --ignore-scripts --no-audit --no-fund && go run -C ../../../tools/widget . -source \"$PWD\" -out \"$PWD/dist\""
+//go:generate sh -c "cd widget && npm ci --ignore-scripts --no-audit --no-fund && go run -C ../../../tools/widget . -source \"${DOLLAR}PWD\" -out \"${DOLLAR}PWD/dist\""
 
 //go:embed widget/*.html widget/*.css widget/try.js widget/icon.svg widget/dist
 var widget embed.FS
