@@ -78,7 +78,13 @@ func TestWrongFileOfSeveral(t *testing.T) {
 		a.Attach(connectortest.Ada, c.ada, receipt())
 		a.Attach(connectortest.Ada, c.ada, photo()) // also right before the last one
 		c.Pass(10 * time.Second)
-		w.Press(connectortest.Ada, c.ada, 0)
+		c.Say(connectortest.Ada, c.ada, "Those were the first two") // it ends nothing
+		c.waitAnywhere(c.ada, "⚠️ Photos: please send more files, or write “Done”.")
+		c.Pass(10 * time.Second)
+		c.crash()
+		c.start()
+		c.Pass(10 * time.Second)
+		c.Say(connectortest.Ada, c.ada, "done.")
 		c.waitAnywhere(c.ada, "Note")
 		c.Pass(10 * time.Second)
 		c.Say(connectortest.Ada, c.ada, "Two of them")

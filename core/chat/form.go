@@ -62,6 +62,8 @@ func fileValue(v lang.Voice, f answer.Field, line string, files []Attachment) (v
 		return "", ""
 	case n == 0:
 		return "", v.Say("form.file")
+	case n < most && !skipped && line != "1" && !lang.Is("form.opened", strings.TrimRight(line, ".!。！")): // not the button, its number or its words
+		return "", v.Say("form.not_done", "done", v.Say("form.opened"))
 	case n < least || n > most:
 		return "", v.Say("form.file_number", "least", strconv.Itoa(least), "most", strconv.Itoa(most))
 	}

@@ -42,6 +42,10 @@ func TestFilesOfAField(t *testing.T) {
 		"too many":               {1, 1, false, "", []chat.Attachment{text("a", "f"), text("b", "f")}, "the number of files must be between 1 and 1.", 2},
 		"another type":           {1, 2, false, "", []chat.Attachment{film}, "only these types of files fit: plain, image.", 0},
 		"a wrong one of several": {1, 2, false, "", []chat.Attachment{text("a", "f"), film}, "only these types of files fit: plain, image.", 1},
+		"a text after the first": {1, 3, false, "one moment, there is more", []chat.Attachment{text("a", "f")}, "please send more files, or write “Done”.", 1},
+		"Done in words":          {1, 3, false, "Erledigt!", []chat.Attachment{text("a", "f")}, "a", 1},
+		"the number of Done":     {1, 3, false, "1", []chat.Attachment{text("a", "f")}, "a", 1},
+		"a text with the last":   {1, 2, false, "these two", []chat.Attachment{text("a", "f"), text("b", "f")}, "a, b", 2},
 		"without a type":         {1, 1, false, "", []chat.Attachment{{Ref: "a", Field: "f"}}, "only these types of files fit: plain, image.", 0},
 		"a large one":            {1, 1, false, "", []chat.Attachment{big}, "files may be at most 20 MB.", 0},
 	} {
