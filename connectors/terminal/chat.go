@@ -265,7 +265,7 @@ func (c *Chat) leave(ctx context.Context, r *reply) {
 	}
 	r.files = c.Client.files(ctx, r.end)
 	c.shown.finish(c.look().lines(r))
-	if why := cmp.Or(r.end.Kind, r.end.Reason, r.end.NoResponse); why != "" && r.text == "" && !r.silent() {
+	if why := cmp.Or(r.end.Kind, r.end.Reason, c.Client.ending(r.end.NoResponse)); why != "" && r.text == "" && !r.silent() {
 		c.print("(" + why + ")")
 	}
 }

@@ -287,6 +287,19 @@ func (c *Client) call(ctx context.Context, method, path string, into any) error 
 // say returns a sentence of package lang in the language of the user.
 func (c *Client) say(key string) string { return lang.In(c.Locale).Say(key) }
 
+// ending returns a sentence for the reason of a stream that ended without a message; "" if there is nothing to say, because a person reads it.
+func (c *Client) ending(reason string) string {
+	switch reason {
+	case "relayed":
+		return ""
+	case "ignored":
+		return c.say("page.no_reply_was_needed")
+	case "superseded", "stopped":
+		return c.say("turn." + reason)
+	}
+	return reason
+}
+
 // do makes a request. An unsuccessful reply becomes an error with the gateway's message: errUnknown for a missing
 // conversation, and otherwise a refusal. The caller closes the body.
 func (c *Client) do(ctx context.Context, method, path string, body []byte) (*http.Response, error) {

@@ -114,7 +114,17 @@ func TestNoneOfTheOptions(t *testing.T) {
 	k.tty.until("2. So What", "", "› ")
 	k.types("make tea\r")
 	require.NoError(t, <-k.ended)
-	k.tty.until("", "(superseded)", "", "› make tea", "", "Tea, then.", "", "› ")
+	k.tty.until("", "(Interrupted by a newer message.)", "", "› make tea", "", "Tea, then.", "", "› ")
+}
+
+// The end of a message that the agent does not answer is a sentence of the reader's language, and none if a person reads the message.
+func TestNoAnswer(t *testing.T) {
+	for reason, want := range map[string][]string{"ignored": {"", "(Es war keine Antwort nötig.)", "", ""}, "stopped": {"", "(Abgebrochen.)", "", ""}, "relayed": {"", "", ""}} {
+		k := talking(t, frames(`data: {"type":"done","fullText":"","noResponseReason":"`+reason+`"}`))
+		k.chat.Client.Locale = "de"
+		k.ask()
+		k.end(want...)
+	}
 }
 
 // An answer that waits for an approval waits on while other lines are sent. Its options stay in sight and can be chosen.
