@@ -1,0 +1,88 @@
+package stories_test
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"parley/config"
+	"parley/connectors/connectortest"
+	"parley/internal/require"
+	"parley/models/modelfake"
+)
+
+// SE-07: two accounts press *Take over* at the same moment, on two platforms, before two replicas. One of them talks to the visitor, and the other
+// reads who does. The words of the first reach the visitor, once, and those of the other the agent.
+func TestTwoPlatformsTakeOverAtOnce(t *testing.T) {
+	var worlds []connectortest.Platform
+	r := startReplicas(t, 2, "supersede", modelfake.New(modelfake.Options{Choose: func(q modelfake.Request) modelfake.Script {
+		return modelfake.Script{modelfake.Text("The agent read: " + q.LastUser())}
+	}}), func(cfg *config.Config) {
+		cfg.Turns.Buttons = false
+		for _, p := range platforms() {
+			w, err := p.newServer()
+			require.NoError(t, err)
+			api := httptest.NewServer(w.Handler())
+			t.Cleanup(func() { api.CloseClientConnections(); api.Close(); w.Close() })
+			p.enable(cfg, w, api.URL)
+			worlds = append(worlds, w)
+			cfg.People.Owners = append(cfg.People.Owners, config.Account(w.Account(connectortest.Ada)))
+		}
+	})
+	ada := func(i int) connectortest.Room { return worlds[i].Direct(connectortest.Ada) }
+	shown := func(i int) string { return strings.Join(connectortest.BotTexts(worlds[i], ada(i)), "\n") }
+	for i, w := range worlds {
+		w.Say(connectortest.Ada, ada(i), "Hi")
+		r.waitUntil("a greeting", func() bool { return strings.Contains(shown(i), "The agent read") })
+	}
+	page := r.nodes[0]
+	id, err := page.Open(r.Context())
+	r.Must(err)
+	stream, err := page.Send(r.Context(), id, "k1", "/person")
+	r.Must(err)
+	_, err = stream.All()
+	r.Must(err)
+	for i := range worlds {
+		r.waitUntil("a card", func() bool { return len(worlds[i].(buttonPlatform).Buttons(ada(i))) > 0 })
+	}
+	var presses sync.WaitGroup
+	for i := range worlds {
+		presses.Go(func() { worlds[i].(buttonPlatform).Press(connectortest.Ada, ada(i), 0) })
+	}
+	presses.Wait()
+	r.waitUntil("one who talks, and one who does not", func() bool {
+		talks, late := 0, 0
+		for i := range worlds {
+			if strings.Contains(shown(i), "You're talking to") {
+				talks++
+			} else if strings.Contains(shown(i), "has taken over.") {
+				late++
+			}
+		}
+		return talks == 1 && late == 1
+	})
+	for i, w := range worlds {
+		w.Say(connectortest.Ada, ada(i), fmt.Sprint("Words of ", i))
+	}
+	winner := 0
+	if !strings.Contains(shown(0), "You're talking to") {
+		winner = 1
+	}
+	r.waitUntil("the answer of the agent", func() bool {
+		return strings.Contains(shown(1-winner), fmt.Sprint("The agent read: Words of ", 1-winner))
+	})
+	read := ""
+	r.waitUntil("the words of the person", func() bool {
+		lines, err := page.Reload(r.Context(), id)
+		r.Must(err)
+		read = fmt.Sprint(lines)
+		return strings.Contains(read, fmt.Sprint("Words of ", winner))
+	})
+	time.Sleep(time.Second)
+	if strings.Contains(read, fmt.Sprint("Words of ", 1-winner)) || strings.Count(read, "Words of") != 1 || strings.Contains(shown(winner), "The agent read: Words") {
+		t.Errorf("the visitor reads %s, and the person %s", read, shown(winner))
+	}
+}
