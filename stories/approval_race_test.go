@@ -16,8 +16,13 @@ import (
 )
 
 // SE-07: two owners press at the same time, on two platforms, before two replicas: one approves, and one denies. One decision counts,
-// and both cards show it.
+// and both cards show it, also if Redis has just gone.
 func TestTwoPlatformsDecideAtOnce(t *testing.T) {
+	t.Run("with Redis", func(t *testing.T) { decideAtOnce(t, false) })
+	t.Run("Redis has gone", func(t *testing.T) { decideAtOnce(t, true) })
+}
+
+func decideAtOnce(t *testing.T, gone bool) {
 	var ordered atomic.Int32
 	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		ordered.Add(1)
@@ -61,6 +66,9 @@ func TestTwoPlatformsDecideAtOnce(t *testing.T) {
 	worlds[1].Say(connectortest.Bob, bob, "Order tea")
 	for i := range worlds {
 		r.waitUntil("a card", func() bool { return len(worlds[i].(buttonPlatform).Buttons(ada(i))) > 0 })
+	}
+	if gone {
+		r.redis.Stop()
 	}
 	var presses sync.WaitGroup
 	for i, option := range []int{0, 2} { // Once, Always here, Deny

@@ -15,8 +15,13 @@ import (
 )
 
 // SE-07: two accounts press *Take over* at the same moment, on two platforms, before two replicas. One of them talks to the visitor, and the other
-// reads who does. The words of the first reach the visitor, once, and those of the other the agent.
+// reads who does. The words of the first reach the visitor, once, and those of the other the agent, also if Redis has just gone.
 func TestTwoPlatformsTakeOverAtOnce(t *testing.T) {
+	t.Run("with Redis", func(t *testing.T) { takeOverAtOnce(t, false) })
+	t.Run("Redis has gone", func(t *testing.T) { takeOverAtOnce(t, true) })
+}
+
+func takeOverAtOnce(t *testing.T, gone bool) {
 	var worlds []connectortest.Platform
 	r := startReplicas(t, 2, "supersede", modelfake.New(modelfake.Options{Choose: func(q modelfake.Request) modelfake.Script {
 		return modelfake.Script{modelfake.Text("The agent read: " + q.LastUser())}
@@ -47,6 +52,9 @@ func TestTwoPlatformsTakeOverAtOnce(t *testing.T) {
 	r.Must(err)
 	for i := range worlds {
 		r.waitUntil("a card", func() bool { return len(worlds[i].(buttonPlatform).Buttons(ada(i))) > 0 })
+	}
+	if gone {
+		r.redis.Stop()
 	}
 	var presses sync.WaitGroup
 	for i := range worlds {
