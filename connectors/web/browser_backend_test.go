@@ -39,6 +39,7 @@ type backend struct {
 	*storagetest.Uploads
 	storagetest.NotePad
 	memo connectortest.Memory
+	asks []chat.Question // of messages that are stored
 }
 
 // reply is an answer that a test writes.
@@ -146,7 +147,9 @@ func onePixel() llm.File {
 const pixel = "R0lGODlhAQABAIAAAP///wAAACH5BAEAAAAALAAAAAABAAEAAAICRAEAOw=="
 
 func (b *backend) OpenQuestions(context.Context, chat.RoomID) ([]chat.Question, error) {
-	return nil, nil
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.asks, nil
 }
 
 func (b *backend) Recent(_ context.Context, room chat.RoomID, kind chat.MemoryKind, _ chat.ResponseID, _ int) ([]chat.Memory, error) {

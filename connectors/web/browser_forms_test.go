@@ -4,10 +4,12 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/internal/require"
 )
 
@@ -75,6 +77,34 @@ func playForm(t *testing.T, g *gateway, p *tab) {
 	r.say("\n\nGuests: 3")
 	r.finish(completed, "")
 	p.wait(`shown('.answer .text').includes('Guests: 3')`)
+}
+
+// A form of a message that comes unasked, as outside of the opening hours, is sent as its answer, and not to the agent.
+func playUnaskedForm(t *testing.T, g *gateway, p *tab) {
+	p.offline.Store(true) // a refusal is an error to the console
+	p.before(fill)
+	p.open(g.url)
+	p.send("/person")
+	r := g.next(t)
+	r.finish(completed, "People are here on Mondays.")
+	p.shows(".answer .text", "People are here on Mondays.")
+	leave := chat.Question{ID: "leave", Run: "run/leave", Options: []string{"No"}, Other: "Fill in", Fields: []answer.Field{
+		{Name: "address", Title: "Address", Kind: answer.TextField}, {Name: "text", Title: "Message", Kind: answer.TextField},
+	}}
+	r.b.mu.Lock()
+	asker := &reply{b: r.b}
+	asker.Apply(answer.Change{Kind: answer.ChoicesChanged, Choices: leave.Choices()})
+	r.b.open["leave"], r.b.asks, r.b.unfit = asker, []chat.Question{leave}, map[string]string{"address": "it is too long."}
+	r.b.said[r.question.Room] = append(r.b.said[r.question.Room], chat.Memory{ID: chat.Run{ID: leave.Run}.Said(), Room: r.question.Room, Author: "agent", Text: "Leave a message.", At: time.Now()})
+	r.b.mu.Unlock()
+	p.eval(`document.dispatchEvent(new Event('visibilitychange'))`) // otherwise it takes five seconds
+	p.wait(`all('.form .field').length === 2`)
+	p.eval(`(fill('Address', 'ada@example.org'), fill('Message', 'Call me'), all('.form [type=submit]')[0].click(), '')`)
+	p.wait(`shown('.form .wrong:not([hidden])') === 'it is too long.' && !field('Address').matches(':disabled')`)
+	p.click(`.form [type=submit]`)
+	if c, want := g.choice(t), answer.JoinValues("ada@example.org", "Call me"); c.Question != "leave" || c.Words != want {
+		t.Errorf("chosen %+v; want %q", c, want)
+	}
 }
 
 // away is a visitor who looks at another window, and asked a minute ago; notices are the notifications.

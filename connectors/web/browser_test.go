@@ -276,6 +276,7 @@ func TestBrowser(t *testing.T) {
 		"an approval":     playApproval,
 		"chosen":          playChosen,
 		"a form":          playForm,
+		"an unasked form": playUnaskedForm,
 		"notifications":   playNotifications,
 		"refused":         playRefused,
 		"carried out":     playCarried,

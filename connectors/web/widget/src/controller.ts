@@ -119,7 +119,7 @@ export class Controller {
     const { offer } = answer;
     if (!offer || offer.off) return false;
     const text = values?.join('\n') ?? offer.options[option]!;
-    if (!offer.live) {
+    if (!offer.live && !offer.fields) {
       if (!this.send(text)) return false;
       this.#do({ type: 'offer', key: answer.key, offer: null });
       return true;
@@ -127,8 +127,9 @@ export class Controller {
     const key = newKey();
     this.#do({ type: 'offer', key: answer.key, offer: { ...offer, off: true } }); // until the result is known
     this.tell('');
-    this.#do({ type: 'ask', question: { kind: 'question', key, text, files: [], at: Date.now() }, key: `${key}/answer`, asked: text, before: answer.key, hidden: true });
-    this.#ask({ text, choice: pressed ? { id: offer.id, option, values, files } : undefined }, key, { asker: [...this.#turns].find((turn) => turn.key === answer.key) });
+    this.#do({ type: 'ask', question: { kind: 'question', key, text, files: [], at: Date.now() }, key: `${key}/answer`, asked: text, before: offer.live ? answer.key : undefined, hidden: true });
+    const asker = [...this.#turns].find((turn) => turn.key === answer.key) ?? { key: answer.key, asker: undefined, cut: false, end() {} }; // of an answer that has ended
+    this.#ask({ text, choice: pressed ? { id: offer.id, option, values, files } : undefined }, key, { asker });
     this.focus();
     return true;
   }
