@@ -292,8 +292,12 @@ func (w *waiter) blockedAt(now time.Time) *scope {
 func (w *waiter) before(o *waiter) bool { return w.beforeAt(w.queuedAt, o) }
 
 // beforeAt reports whether w comes before o at s. In a scope with a reserve, priority decides first: an edit that waits
-// because it has to leave permits to others must not block them, however long it waits.
+// because it has to leave permits to others must not block them, however long it waits. In their chat, others wait for a final state
+// (see permitAt), so none of them is before it.
 func (w *waiter) beforeAt(s *scope, o *waiter) bool {
+	if final := w.Priority == PriorityFinal; final != (o.Priority == PriorityFinal) && w.narrowest() == s && o.narrowest() == s {
+		return final
+	}
 	if s.Reserve > 0 && w.reserving == s && o.reserving == s && w.Priority != o.Priority {
 		return w.Priority > o.Priority
 	}

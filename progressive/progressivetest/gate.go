@@ -28,6 +28,7 @@ func Gate(t *testing.T, replicas Replicas) {
 		"edits are spread":      editsAreSpread,
 		"order":                 order,
 		"no ticket starves":     noTicketStarves,
+		"a final state passes":  finalPassesOlder,
 		"a hold is for all":     holdForAll,
 		"a hold ends":           holdEnds,
 		"learned":               learned,

@@ -67,6 +67,14 @@ func order(_ *testing.T, g *gates) {
 	}
 }
 
+// finalPassesOlder: in one chat all others wait for a final state, also those that have waited for longer, and in a scope without a reserve.
+func finalPassesOlder(_ *testing.T, g *gates) {
+	older, final := wish{progressive.PriorityReply, 10 * time.Minute, "chat/0"}, wish{progressive.PriorityFinal, 0, "chat/0"}
+	if got, want := g.queued([]wish{older, final}), []wish{final, older}; !slices.Equal(got, want) {
+		g.Errorf("the order is %v; want %v", got, want)
+	}
+}
+
 // noTicketStarves: a ticket that has waited for minutes goes before all new ones, in any chat.
 func noTicketStarves(_ *testing.T, g *gates) {
 	var want []wish
