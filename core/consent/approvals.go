@@ -261,6 +261,9 @@ func (ap *Approvals) loadDecision(ctx context.Context, c *action.Call, r chat.Ap
 	if err == nil {
 		r, err = ap.Store.Approval(ctx, r.ID)
 	}
+	if err == nil { // once more: the decision can have been made by a process that died then
+		err = ap.closeCards(ctx, r)
+	}
 	if err != nil {
 		return r, fmt.Errorf("read the approval of %s: %w", r.Tool, err)
 	}

@@ -95,13 +95,22 @@ func (ap *Approvals) closeIfEnded(ctx context.Context, r chat.Approval) {
 	}
 }
 
-// Abandon closes the undecided approval that a run has waited for, if any. The call that it replaced is asked about again; if the
-// approval was decided, the run of that call ends. It fails with the error of the store.
-func (ap *Approvals) Abandon(ctx context.Context, waitedFor string) error {
-	id, ok := strings.CutPrefix(waitedFor, approvalSubject)
-	if !ok {
-		return nil
+// Abandon closes the undecided approvals of a run that ends, if any: that which it has waited for, and those that it has asked for before it waited. The calls that they replaced are asked about again; if an approval was decided, the run of such a call ends. It fails with the
+// error of the store.
+func (ap *Approvals) Abandon(ctx context.Context, run chat.Run, waitedFor string) error {
+	all, err := openRequests(ctx, ap.Store, run.Room)
+	if id, ok := strings.CutPrefix(waitedFor, approvalSubject); ok && err == nil {
+		err = ap.abandon(ctx, id)
 	}
+	for _, r := range all {
+		if err == nil && r.Run == run.ID && approvalSubject+r.ID != waitedFor {
+			err = ap.abandon(ctx, r.ID)
+		}
+	}
+	return err
+}
+
+func (ap *Approvals) abandon(ctx context.Context, id string) error {
 	r, err := ap.Store.Approval(ctx, id)
 	replaced := false
 	switch {
@@ -123,6 +132,20 @@ func (ap *Approvals) Abandon(ctx context.Context, waitedFor string) error {
 	return ap.decide(ctx, r, chat.Stopped, "")
 }
 
+// Decided reports whether the approval that a run waits for needs no decision any more. It fails with the error of the store.
+func (ap *Approvals) Decided(ctx context.Context, waitedFor string) (bool, error) {
+	id, ok := strings.CutPrefix(waitedFor, approvalSubject)
+	if !ok {
+		return false, nil
+	}
+	r, err := ap.Store.Approval(ctx, id)
+	waits := r.Decision == chat.Pending
+	if err == nil && r.Decision == chat.Replaced {
+		waits, err = isReplaced(ctx, ap.Store, r)
+	}
+	return err == nil && !waits, chat.Unless(err, chat.ErrNotFound)
+}
+
 // mayDecide reports whether by can make this decision: by is the account that pressed the button, and rights can have
 // changed since. It fails with the error of the store.
 func (ap *Approvals) mayDecide(ctx context.Context, to chat.Decision, by chat.EntityID) (bool, error) {
@@ -141,8 +164,7 @@ func (ap *Approvals) decide(ctx context.Context, r chat.Approval, to chat.Decisi
 // decideAt is decide for a decision of this time.
 func decideAt(ctx context.Context, ap *Approvals, r chat.Approval, to chat.Decision, by chat.EntityID, at time.Time) error {
 	err := ap.Store.DecideApproval(ctx, r.ID, chat.Pending, to, by, at)
-	ap.closeCards(ctx, r)
-	return chat.Unless(err, answer.ErrLost)
+	return errors.Join(chat.Unless(err, answer.ErrLost), ap.closeCards(ctx, r))
 }
 
 // askOwners asks each owner and each member of the staff in their direct chat, and parks the run ([chat.ErrParked]). The first decision
@@ -405,7 +427,9 @@ func (ap *Approvals) Chosen(ctx context.Context, q chat.Question) (string, error
 	if err := ap.Runs.Continue(ctx, now.Run, now.Room); err != nil {
 		return "", err
 	}
-	ap.closeCards(ctx, asked)
+	if err := ap.closeCards(ctx, asked); err != nil {
+		return "", err
+	}
 	key := map[bool]string{true: "approval.denied", false: "approval.approved"}[to == chat.Denied]
 	if now.Tool == heldTool {
 		key = map[bool]string{true: "hold.denied", false: "hold.approved"}[to == chat.Denied]

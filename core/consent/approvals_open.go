@@ -70,23 +70,21 @@ func (ap *Approvals) remind(ctx context.Context, r chat.Approval) error {
 	if now, failed := ap.Store.Approval(ctx, r.ID); failed != nil {
 		err = errors.Join(err, failed)
 	} else if now.Decision != chat.Pending { // decided meanwhile, perhaps before the second cards were there
-		ap.closeCards(ctx, r)
+		err = errors.Join(err, ap.closeCards(ctx, r))
 	}
 	return err
 }
 
-// closeCards removes the options of the notices about r. A press would change nothing, so a failure is only logged.
-func (ap *Approvals) closeCards(ctx context.Context, r chat.Approval) {
+// closeCards removes the options of the notices about r, which then show the decision. It fails with the error of the store.
+func (ap *Approvals) closeCards(ctx context.Context, r chat.Approval) error {
 	if ap.Close == nil {
-		return
+		return nil
 	}
 	rooms, err := ap.Owners.StaffRooms(ctx)
 	for _, room := range rooms {
 		err = errors.Join(err, ap.Close(ctx, room, card(r)), ap.Close(ctx, room, reminder(r)))
 	}
-	if err != nil {
-		ap.Log.Warn("can't remove the options of a request that has closed", "tool", r.Tool, "err", err)
-	}
+	return err
 }
 
 // openRequests returns the requests of room that are not decided and have not expired, newest first. It fails with the error of
@@ -137,7 +135,9 @@ func (ap *Approvals) replace(ctx context.Context, r chat.Approval) (replaces boo
 		if err == nil && a.Decision == chat.Pending {
 			err = ap.Store.DecideApproval(ctx, a.ID, chat.Pending, chat.Replaced, "", time.Now())
 			err = chat.Unless(err, answer.ErrLost)
-			ap.closeCards(ctx, a)
+		}
+		if err == nil {
+			err = ap.closeCards(ctx, a)
 		}
 		if err == nil && i > 0 {
 			err = ap.Runs.Supersede(ctx, a.Run, a.Room)

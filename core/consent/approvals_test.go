@@ -278,7 +278,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf(`after the time: %q, %v; want it to contain "in time"`, refused, err)
 		}
 		_, _, _ = d.asks("bob", `{"n":1}`, action.Writes, shop)
-		require.NoError(t, d.Abandon(context.Background(), d.waits[1].For))
+		require.NoError(t, d.Abandon(context.Background(), chat.Run{}, d.waits[1].For))
 		if _, refused, err := d.asks("bob", `{"n":1}`, action.Writes, shop); err != nil || refused == "" {
 			t.Errorf("after the end of the run: %q, %v", refused, err)
 		}
@@ -354,7 +354,7 @@ func TestAbandonSettlesTheReplacedRequest(t *testing.T) {
 			r.Room, r.Run, r.Tool, r.Asker, r.At, r.Expires = "room", chat.RunID(r.ID), "shop/ORDER", "ada", now.Add(time.Duration(i)), now.Add(time.Hour)
 			d.all[r.ID] = r
 		}
-		require.NoError(t, d.Abandon(t.Context(), "approval/later"))
+		require.NoError(t, d.Abandon(t.Context(), chat.Run{}, "approval/later"))
 		if got := d.all; got["earlier"].Decision != want.earlier || got["later"].Decision != want.later {
 			t.Errorf("later %s: the earlier request is %s, the later one %s; want %s and %s", state, got["earlier"].Decision, got["later"].Decision, want.earlier, want.later)
 		}

@@ -140,6 +140,19 @@ func (qs *Questions) RetireNotice(ctx context.Context, room chat.RoomID, key str
 	return qs.retire(ctx, q)
 }
 
+// RetireClosed removes the buttons of a run whose question was closed without a choice while they were being posted: retire can't do so before. It
+// fails with the error of the store.
+func (qs *Questions) RetireClosed(ctx context.Context, run chat.RunID) error {
+	q, err := qs.Store.QuestionOf(ctx, run)
+	if err != nil || q.Run != run || q.ResultRun != "" || q.Open(time.Now()) {
+		return chat.Unless(err, chat.ErrNotFound)
+	}
+	if _, err = qs.Store.Retire(ctx, q.ID); err == nil {
+		qs.Lanes.Wake(schedule.Lane{Room: q.Room, Control: true})
+	}
+	return chat.Unless(err, answer.ErrLost)
+}
+
 // OfNotice returns the question of the notice with key in room, or [chat.ErrNotFound].
 func (qs *Questions) OfNotice(ctx context.Context, room chat.RoomID, key string) (chat.Question, error) {
 	run, err := qs.Store.RunOf(ctx, chat.NoticeID(room, key))

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
+	"parley/core/access"
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/consent"
 	"parley/core/relay"
 	"parley/core/schedule"
 	"parley/core/toolcall"
@@ -165,10 +168,13 @@ func (ak *asking) offering() *answer.Choices {
 	return ak.offered
 }
 
-// withdraw closes the questions of the run, of this and of earlier attempts, unless the answer ends with one. A first
+// withdraw closes the questions of the run, of this and of earlier attempts, unless the answer ends with one. One of a notice that was
+// closed before users have seen it loses its options. A first
 // attempt without a question needs no write. It fails with the error of the store.
 func (ak *asking) withdraw(o answer.Outcome) error {
-	if o.Offer != nil || ak.offering() == nil && ak.at.run.Epoch < 2 {
+	if ak.at.run.Kind == chat.RunNotify {
+		return ak.journal.persist(ak.at.life, func() error { return ak.Questions.RetireClosed(ak.at.life, ak.at.run.ID) })
+	} else if o.Offer != nil || ak.offering() == nil && ak.at.run.Epoch < 2 {
 		return nil
 	}
 	return ak.journal.persist(ak.at.life, func() error { return ak.Store.Withdraw(ak.at.life, ak.at.run.Room, ak.at.run.ID) })
@@ -239,7 +245,16 @@ func (ak *asking) resumeChoice(ctx context.Context) error {
 	if goesOn {
 		return ak.calls.RequireOutput()
 	}
-	says, err := ak.Questions.CarryOut(ctx, q)
+	says, err := "", error(nil)
+	carryOut := func() error {
+		says, err = ak.Questions.CarryOut(ctx, q)
+		return err
+	}
+	if slices.Contains([]string{consent.Handler, access.ApprovalHandler, access.HandoverHandler}, q.Handler) { // these fail with the store alone, and no user could choose again
+		err = ak.journal.persist(ctx, carryOut)
+	} else {
+		err = carryOut()
+	}
 	if err != nil {
 		ak.Log.Error("a choice could not be carried out", "run", ak.at.run.ID, "chooser", q.Handler, "err", err)
 		says = lang.Say(ctx, "turn.not_done")

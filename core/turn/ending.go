@@ -69,7 +69,7 @@ func (e *ending) decide(err error) (*chat.Verdict, error) {
 	if errors.Is(err, answer.ErrLost) || errors.Is(err, chat.ErrParked) { // nothing more is shown
 		return nil, err
 	}
-	if err != nil {
+	if err != nil || e.at.run.Epoch > 1 { // an earlier process may have asked about a call that is not made
 		e.abandon()
 	}
 	e.calls.EndCalls(err)
@@ -282,7 +282,8 @@ func (e *ending) fromBot(ctx context.Context) bool {
 
 // abandon closes the approvals and questions of a run that ends without waiting for them any longer.
 func (e *ending) abandon() {
-	if err := e.Approvals.Abandon(e.at.life, e.waiting.waitedFor()); err != nil {
+	err := e.journal.persist(e.at.life, func() error { return e.Approvals.Abandon(e.at.life, e.at.run, e.waiting.waitedFor()) })
+	if err != nil {
 		e.Log.Warn("an approval can't be closed; it ends by itself", "run", e.at.run.ID, "err", err)
 	}
 }

@@ -147,7 +147,11 @@ func (h *holding) check(ctx context.Context) error {
 		return h.asking.wait(ctx, w)
 	}
 	block := &action.Block{Answer: &answer.Answer{}, ID: "hold", Quiet: true}
-	sent, reason, err := h.approvals.Check(ctx, block.Call(ctx, params, h.at.turn, nil, host), said)
+	var sent, reason string
+	err = h.journal.persist(ctx, func() (err error) {
+		sent, reason, err = h.approvals.Check(ctx, block.Call(ctx, params, h.at.turn, nil, host), said)
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -92,11 +92,11 @@ func (j *journal) note(n chat.Note) error {
 }
 
 // persist repeats f while the store is down. A verdict or a charge must not be repeated because one write failed. It
-// fails when the run is lost or ctx is done.
+// fails when the run is lost or parked, or ctx is done.
 func (j *journal) persist(ctx context.Context, f func() error) error {
 	for wait := schedule.HeartbeatEvery / 10; ; wait = min(2*wait, schedule.HeartbeatEvery) {
 		err := f()
-		if err == nil || errors.Is(err, answer.ErrLost) || ctx.Err() != nil {
+		if err == nil || errors.Is(err, answer.ErrLost) || errors.Is(err, chat.ErrParked) || ctx.Err() != nil {
 			return err
 		}
 		if wait == schedule.HeartbeatEvery/10 { // only the first failure is news

@@ -83,14 +83,14 @@ func (ts *Turns) execution(at *attempt, gap int) *execution {
 	reading := ts.Preparer.Reading
 	reading.Inputs, reading.Life = at.run.Inputs, at.life
 	calls := &toolcall.Calls{
-		Run: at.run, Info: at.info, Turn: &at.turn, Answer: at.answer, Toolbox: g.Tools.Live.Now(), Await: g.Tools.Live.Await, Approvals: g.Approvals,
+		Run: at.run, Info: at.info, Turn: &at.turn, Answer: at.answer, Toolbox: g.Tools.Live.Now(), Await: g.Tools.Live.Await, Approvals: approver{g.Approvals, j},
 		Offers: g.Tools.offers, Journal: j, Risk: &j.risk, ConfirmFor: g.Approvals.Waits(), Life: at.life, Emit: g.Emit, Log: g.Log,
 	}
 	gen := &generate.Writer{
 		Config: g.Config, First: g.Turns.First, Idle: g.Turns.Idle, Answer: at.answer, Calls: calls, Sessions: &sessions{g.Sessions, at, j},
 		Unfollow: j.unfollow, Jitter: j.Jitter, Info: at.info, Emit: g.Emit, Log: g.Log,
 	}
-	w := &waiting{at: at, journal: j, store: ts.Asking.Parking, gen: gen, calls: calls}
+	w := &waiting{at: at, journal: j, store: ts.Asking.Parking, approvals: g.Approvals, gen: gen, calls: calls}
 	ak := &asking{Asking: ts.Asking, at: at, journal: j, calls: calls, waiting: w}
 	w.hold = &holding{at: at, journal: j, policy: ts.Preparer.Recaller.Access, approvals: g.Approvals, calls: calls, gen: gen, asking: ak, waiting: w}
 	sp := &spending{Gate: g.Gate, at: at, gen: gen, waiting: w, asking: ak}

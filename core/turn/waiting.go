@@ -3,6 +3,7 @@ package turn
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/consent"
 	"parley/core/generate"
 	"parley/core/llm"
 	"parley/core/quota"
@@ -45,12 +47,13 @@ type continuation struct {
 // waiting is not safe for concurrent use. In order, a holder calls load, resume if the run continues, and begin and
 // release if the run has to wait.
 type waiting struct {
-	at      *attempt
-	journal *journal
-	store   ParkStore
-	gen     *generate.Writer
-	calls   *toolcall.Calls
-	hold    *holding
+	at        *attempt
+	journal   *journal
+	store     ParkStore
+	approvals *consent.Approvals
+	gen       *generate.Writer
+	calls     *toolcall.Calls
+	hold      *holding
 
 	now  *action.Wait  // the new wait, once there is one
 	from *continuation // of an earlier wait
@@ -179,9 +182,24 @@ func (w *waiting) chose(ctx context.Context, waitedFor string) (q chat.Question,
 	return q, ok, err
 }
 
+// approver asks for approvals. It waits for a store that is down: a run that failed would leave cards whose buttons have no effect.
+type approver struct {
+	*consent.Approvals
+	journal *journal
+}
+
+// Approve implements [toolcall.Approver].
+func (a approver) Approve(ctx context.Context, c *action.Call, t *action.Tool, need action.Approval) (asked bool, refused string, err error) {
+	err = a.journal.persist(ctx, func() (err error) {
+		asked, refused, err = a.Approvals.Approve(ctx, c, t, need)
+		return err
+	})
+	return asked, refused, err
+}
+
 // release stores the continuation and releases the run and its room, in one transaction. It fails with [answer.ErrLost]
 // if this process is no longer the holder. An event just before that, when there was nothing to wake, wakes the run
-// now: a choice, or a stop, which stopped reports and is called afterwards.
+// now: a choice, a decision of an approver, or a stop, which stopped reports and is called afterwards.
 func (w *waiting) release(ctx context.Context, stopped func() bool) error {
 	changes, _ := w.at.answer.Since(0)
 	c := continuation{Shown: relay.Shown{Changes: changes}, For: w.now.For, Acting: w.calls.Acting(), State: w.gen.State, Used: quota.UsageOf(ctx, w.at.run.Attempts > 0), Draft: w.hold.store()}
@@ -198,8 +216,12 @@ func (w *waiting) release(ctx context.Context, stopped func() bool) error {
 	end := answer.Status("")
 	if stopped() {
 		end = answer.Stopped
-	} else if _, chosen, err := w.chose(ctx, w.now.For); err == nil && !chosen {
-		return nil
+	} else {
+		_, chosen, err := w.chose(ctx, w.now.For)
+		decided, failed := w.approvals.Decided(ctx, w.now.For)
+		if errors.Join(err, failed) == nil && !chosen && !decided {
+			return nil
+		}
 	}
 	return w.journal.persist(ctx, func() error { return chat.Unless(w.store.Wake(ctx, w.at.run.ID, end), answer.ErrLost) })
 }
