@@ -21,19 +21,20 @@ import (
 type storeModel struct {
 	unmodeled
 
-	mu      sync.Mutex
-	rooms   map[chat.RoomID]chat.Room
-	turns   map[chat.RoomID]chat.ResponseID
-	heed    map[chat.RoomID]chat.Attention
-	said    []storedMemory // as they were stored
-	runs    []*ownedRun    // as they were opened
-	owners  map[string]time.Time
-	left    map[string]bool // owners that ended as planned
-	held    map[string]int  // how many runs dead owners had when the first was adopted
-	asked   []chat.Question
-	marks   map[chat.MemoryID]storedMark
-	counted map[chat.RunID]bool      // as messages of a day
-	spent   map[[2]string]quota.Cost // by day and bucket
+	mu        sync.Mutex
+	rooms     map[chat.RoomID]chat.Room
+	turns     map[chat.RoomID]chat.ResponseID
+	heed      map[chat.RoomID]chat.Attention
+	said      []storedMemory // as they were stored
+	runs      []*ownedRun    // as they were opened
+	owners    map[string]time.Time
+	left      map[string]bool // owners that ended as planned
+	held      map[string]int  // how many runs dead owners had when the first was adopted
+	asked     []chat.Question
+	approvals []chat.Approval // by time
+	marks     map[chat.MemoryID]storedMark
+	counted   map[chat.RunID]bool      // as messages of a day
+	spent     map[[2]string]quota.Cost // by day and bucket
 	directoryModel
 	*Uploads
 }
@@ -196,6 +197,7 @@ func (s *storeModel) clear(room chat.RoomID) (int, error) {
 		}
 	}
 	s.withdraw(room, "")
+	s.closeApprovals(room)
 	s.erase(room)
 	return before - len(s.said), nil
 }

@@ -20,6 +20,7 @@ func (s *storeModel) Expire(_ context.Context, before chat.Expiry) (more bool, e
 	s.asked = slices.DeleteFunc(s.asked, func(q chat.Question) bool {
 		return s.find(q.Run) == nil && s.find(q.ResultRun) == nil && q.Expires.Before(before.Rest)
 	})
+	s.approvals = slices.DeleteFunc(s.approvals, func(a chat.Approval) bool { return a.Decision != chat.Always && a.Expires.Before(before.Rest) })
 	maps.DeleteFunc(s.rooms, func(_ chat.RoomID, r chat.Room) bool {
 		return r.World == "" && !r.Created.IsZero() && r.Created.Before(before.Rest) && s.heed[r.ID] == chat.Normal && s.empty(r.ID)
 	})
