@@ -34,14 +34,24 @@ func (w *simulation) check() (wrong []string) {
 	for _, r := range w.rooms {
 		wrong = append(wrong, r.repeated()...)
 		wrong = append(wrong, r.numbered()...)
+		if r.author != asker {
+			wrong = append(wrong, r.closed(runs[r.id])...)
+		}
 		for i, run := range runs[r.id] {
 			wrong = append(wrong, r.excused(run, i == len(runs[r.id])-1)...)
 			said, _ := e.Stored(run.Said())
+			if r.author != asker {
+				continue
+			}
 			wrong = append(wrong, r.answers(run, said.Text)...)
 			if r.place.Connector != web {
 				wrong = append(wrong, w.shows(run, said.Text)...)
 			}
 		}
+		if r.author != asker {
+			continue
+		}
+		wrong = append(wrong, w.judge(r)...)
 		wrong = append(wrong, r.readRight(e.Stored)...)
 		wrong = append(wrong, w.ordered(r)...)
 		wrong = append(wrong, w.linear(r)...)
@@ -56,7 +66,7 @@ func (w *simulation) check() (wrong []string) {
 
 // runsOf returns the runs of a room, in turn order.
 func (w *simulation) runsOf(r *room) (all []chat.Run) {
-	for i := range 2*len(r.sent) + 5 {
+	for i := range 100 {
 		if run, err := w.store.Run(context.Background(), chat.RunID(fmt.Sprintf("%s#%d", r.id, i))); err == nil {
 			all = append(all, run)
 		}
@@ -95,9 +105,11 @@ func (r *room) numbered() (wrong []string) {
 func (r *room) excused(run chat.Run, last bool) []string {
 	o := run.Outcome
 	switch {
-	case o.Status == answer.Completed:
+	case o.Status == answer.Completed, o.Status == answer.Ignored && run.Kind == chat.RunNotify: // a card that was decided before it was sent
 		return nil
 	case o.Status == answer.Superseded && (!last || r.steers() && len(run.Inputs) == 0): // its messages may have joined the run before
+		return nil
+	case o.Status == answer.Stopped && run.Kind == chat.RunChoiceResult: // the run that asked has replaced the card since: until its messages are known, both write
 		return nil
 	case o.Status == answer.Stopped && slices.ContainsFunc(r.stops, func(at time.Time) bool { return !at.Before(run.Opened) }):
 		return nil
@@ -240,13 +252,8 @@ func (r *room) readRight(stored func(chat.MemoryID) (chat.Memory, bool)) (wrong 
 
 // ordered is I8 across the turns of a room: what belongs to a later turn stands below.
 func (w *simulation) ordered(r *room) (wrong []string) {
-	w.platform.mu.Lock()
-	defer w.platform.mu.Unlock()
 	var last chat.ResponseID
-	for _, m := range w.platform.posts {
-		if m.room != r.id || m.gone {
-			continue
-		}
+	for _, m := range w.settled(r) {
 		if m.turn < last {
 			wrong = append(wrong, fmt.Sprintf("I8: %s, of turn %d, stands below turn %d in %s: %q", m.id, m.turn, last, r.id, m.text))
 		}

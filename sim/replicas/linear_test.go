@@ -15,6 +15,7 @@ import (
 type roomState struct {
 	turn  chat.ResponseID // under way; 0 is none
 	epoch chat.Epoch
+	waits uint64          // turns that are parked or were, as bits
 	last  chat.ResponseID // the latest that ended with something to show
 	ended chat.ResponseID // the latest that ended
 }
@@ -51,6 +52,7 @@ func longest(info porcupine.LinearizationInfo) (n int) {
 }
 
 func (w *simulation) operations(r *room) (ops []porcupine.Operation) {
+	last := w.lastShown(r)
 	w.log.mu.Lock()
 	defer w.log.mu.Unlock()
 	clients := map[string]int{}
@@ -70,17 +72,19 @@ func (w *simulation) operations(r *room) (ops []porcupine.Operation) {
 		return ops
 	}
 	now := int64(time.Since(w.began))
-	return append(ops, porcupine.Operation{Input: lookup{w.lastShown(r)}, Call: now, Return: now + 1})
+	return append(ops, porcupine.Operation{Input: lookup{last}, Call: now, Return: now + 1})
+}
+
+// settled returns the messages in a room, without those of answers that have waited for a person: others can have come meanwhile.
+func (w *simulation) settled(r *room) []post {
+	waited := w.log.waited(r.id)
+	return w.platform.visible(func(m post) bool { return m.room == r.id && !waited[m.turn] })
 }
 
 // lastShown returns the turn of the last message in a room.
 func (w *simulation) lastShown(r *room) (last chat.ResponseID) {
-	w.platform.mu.Lock()
-	defer w.platform.mu.Unlock()
-	for _, m := range w.platform.posts {
-		if m.room == r.id && !m.gone {
-			last = m.turn
-		}
+	for _, m := range w.settled(r) {
+		last = m.turn
 	}
 	return last
 }
@@ -101,10 +105,10 @@ func roomModel() porcupine.Model {
 
 // apply does what an event does, and reports whether it can happen.
 func (s *roomState) apply(e event) bool {
-	holds := s.turn == e.turn && s.epoch == e.epoch
+	holds, bit := s.turn == e.turn && s.epoch == e.epoch, uint64(1)<<e.turn
 	switch e.what {
 	case started:
-		if s.turn != 0 && s.turn != e.turn || e.turn <= s.ended || s.turn == e.turn && e.epoch <= s.epoch {
+		if s.turn != 0 && s.turn != e.turn || e.turn <= s.ended && s.waits&bit == 0 || s.turn == e.turn && e.epoch <= s.epoch {
 			return false
 		}
 		s.turn, s.epoch = e.turn, e.epoch
@@ -117,10 +121,15 @@ func (s *roomState) apply(e event) bool {
 			return true
 		}
 		if holds {
-			s.turn, s.ended = 0, e.turn
-			if e.shows {
+			s.turn, s.ended = 0, max(s.ended, e.turn)
+			if e.shows && s.waits&bit == 0 {
 				s.last = e.turn
 			}
+		}
+		return holds
+	case parked:
+		if holds {
+			s.turn, s.waits = 0, s.waits|bit
 		}
 		return holds
 	}

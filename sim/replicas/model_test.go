@@ -21,7 +21,7 @@ type model struct {
 	p *process
 }
 
-var question = regexp.MustCompile(`q[0-9]+`)
+var question = regexp.MustCompile(`[bq][0-9]+`)
 
 // Generate implements [llm.Model].
 func (m model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
@@ -34,16 +34,22 @@ func (m model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chun
 			}
 		}
 		luck := m.p.w.luckOf(id)
-		acts := luck.IntN(5) == 0
+		acts, name := luck.IntN(5) == 0, "WRITE"
+		if strings.HasPrefix(id, "b") {
+			acts, name = true, "BUY"
+		}
 		words := 1 + luck.IntN(60)
 		if acts && last.Role != llm.RoleTool {
 			if !yield(llm.Chunk{Text: "Let me see about " + id + " first. "}, nil) || !pause(ctx, time.Second) {
 				return
 			}
-			yield(llm.Chunk{Call: &llm.CallDelta{ID: "w", Name: "WRITE", Parameters: fmt.Sprintf(`{"for":%q}`, id)}}, nil)
+			yield(llm.Chunk{Call: &llm.CallDelta{ID: "w", Name: name, Parameters: fmt.Sprintf(`{"for":%q,"size":1}`, id[1:])}}, nil)
 			return
 		}
 		text := fmt.Sprintf("Answer to %s, call %d:%s", id, m.p.w.called(id), strings.Repeat(" word", words))
+		if last.Role == llm.RoleTool {
+			text += " " + strings.Join(strings.Fields(last.Text), " ")
+		}
 		for piece := range strings.SplitAfterSeq(text, " ") {
 			if !pause(ctx, time.Duration(luck.IntN(600))*time.Millisecond) || !yield(llm.Chunk{Text: piece}, nil) {
 				return
@@ -61,22 +67,39 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// writes is an action with an effect outside.
-type writes struct{ p *process }
+// writes is an action with an effect outside. Some of them need an approval.
+type writes struct {
+	p    *process
+	name string
+}
 
 // Spec implements [action.Action].
-func (writes) Spec() action.Spec {
-	return action.Spec{Name: "WRITE", Description: "writes", Parameters: json.RawMessage(`{"type":"object"}`), Effect: action.Writes}
+func (a writes) Spec() action.Spec {
+	return action.Spec{Name: a.name, Description: "writes", Parameters: json.RawMessage(`{"type":"object","properties":{"size":{"type":"integer"}}}`), Effect: action.Writes}
+}
+
+// Guard implements [action.Guarded].
+func (a writes) Guard(*action.Call) *action.Approval {
+	if a.name != buys {
+		return nil
+	}
+	return &action.Approval{Server: "shop", Tool: a.name}
 }
 
 // Act implements [action.Action].
 func (a writes) Act(ctx context.Context, c *action.Call) (action.Result, error) {
-	var in struct{ For string }
+	var in struct {
+		For  string
+		Size int
+	}
 	if err := json.Unmarshal(c.Parameters, &in); err != nil {
 		return action.Result{}, err
 	}
+	if a.name == buys {
+		in.For = bought(c.Turn.Run, action.Hash(strings.Replace(string(c.Parameters), `"size":9`, `"size":1`, 1)), in.Size)
+	}
 	err := act(ctx, a.p, call{toPlatform, "action", in.For, true, time.Second}, func() error { a.p.w.ledger.add(in.For); return nil })
-	return action.Result{Text: "written", Short: "written"}, err
+	return action.Result{Text: "done it", Short: "done it"}, err
 }
 
 // ledger counts what an action wrote.

@@ -20,10 +20,11 @@ const (
 
 // room is where one person writes. What the network loses is sent again, to any process.
 type room struct {
-	w     *simulation
-	id    chat.RoomID
-	place chat.Room
-	luck  *rand.Rand
+	w      *simulation
+	id     chat.RoomID
+	place  chat.Room
+	luck   *rand.Rand
+	author chat.EntityID // who writes there
 
 	sent    []*sent
 	stops   []time.Time    // when each was accepted
@@ -44,19 +45,29 @@ type sent struct {
 
 // newRooms returns the rooms of a seed.
 func newRooms(w *simulation, luck *rand.Rand) (all []*room) {
-	for _, c := range []struct {
+	type place struct {
 		name, connector string
 		kind            chat.RoomKind
-	}{{"plain/a", noNonces, chat.Direct}, {"nonces/a", withNonces, chat.Direct}, {"nonces/group", withNonces, chat.Group}, {"web/a", web, chat.API}} {
+		author          chat.EntityID
+	}
+	places := []place{{"plain/a", noNonces, chat.Direct, asker}, {"nonces/a", withNonces, chat.Direct, asker}, {"nonces/group", withNonces, chat.Group, asker}, {"web/a", web, chat.API, asker}}
+	if w.approves {
+		places = append(places, place{"plain/olga", noNonces, chat.Direct, "olga"}, place{"nonces/sam", withNonces, chat.Direct, "sam"})
+	}
+	for _, c := range places {
 		id := chat.RoomID(c.name)
 		place := chat.Room{ID: id, Kind: c.kind, Connector: c.connector}
-		all = append(all, &room{w: w, id: id, place: place, luck: rand.New(rand.NewPCG(luck.Uint64(), 1))})
+		all = append(all, &room{w: w, id: id, place: place, luck: rand.New(rand.NewPCG(luck.Uint64(), 1)), author: c.author})
 	}
 	return all
 }
 
 // talk sends some messages, each after the one before was accepted, and some stops.
 func (r *room) talk(ctx context.Context) {
+	if r.author != asker {
+		r.approve(ctx)
+		return
+	}
 	for range 3 + r.luck.IntN(4) {
 		time.Sleep(time.Duration(r.luck.Int64N(int64(25 * time.Second))))
 		if r.luck.IntN(9) == 0 && len(r.sent) > 0 {
@@ -69,10 +80,13 @@ func (r *room) talk(ctx context.Context) {
 }
 
 func (r *room) say(ctx context.Context) {
-	s := &sent{question: fmt.Sprintf("q%d%03d", len(r.id), len(r.sent)+1), begun: time.Now()}
+	s := &sent{question: fmt.Sprintf("q%d%03d", len(r.id)+len(r.author), len(r.sent)+1), begun: time.Now()}
+	if r.w.approves && r.author == asker && r.luck.IntN(2) == 0 {
+		s.question = "b" + s.question[1:]
+	}
 	s.id = chat.MemoryID(fmt.Sprintf("%s/%s", r.id, s.question))
 	m := chat.Message{
-		Memory:  chat.Memory{ID: s.id, Room: r.id, Author: "ada", Name: "Ada", Text: s.question + " please", At: time.Now()},
+		Memory:  chat.Memory{ID: s.id, Room: r.id, Author: r.author, Name: string(r.author), Text: s.question + " please", At: time.Now()},
 		Place:   r.place,
 		Address: chat.Address{Connector: r.place.Connector, Room: r.id, ReplyTo: s.id}, Addressed: true,
 	}
@@ -110,7 +124,7 @@ func (r *room) deliver(ctx context.Context, in chat.Inbound) chat.Accepted {
 }
 
 func (r *room) stop(ctx context.Context) {
-	r.deliver(ctx, chat.Command{Room: r.id, Author: "ada", Name: chat.Stop})
+	r.deliver(ctx, chat.Command{Room: r.id, Author: r.author, Name: chat.Stop})
 	r.stops = append(r.stops, time.Now())
 	r.w.note(nil, "%s: a stop was accepted", r.id)
 }

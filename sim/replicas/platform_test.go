@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"parley/core/answer"
 	"parley/core/chat"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
@@ -30,6 +31,7 @@ type post struct {
 	at        time.Time
 	text      string
 	by        string // who wrote that
+	offer     *answer.Choices
 	gone      bool
 }
 
@@ -84,14 +86,14 @@ func budget(s progressive.Scope) progressive.Budget {
 // Post implements [progressive.Sink].
 func (s sink) Post(ctx context.Context, part progressive.Part, nonce string) (string, error) {
 	return request(ctx, s, progressive.Post, func() (string, error) {
-		return s.p.w.platform.create(s, textOf(part), nonce)
+		return s.p.w.platform.create(s, part, nonce)
 	})
 }
 
 // Edit implements [progressive.Editor].
 func (s sink) Edit(ctx context.Context, id string, part progressive.Part) error {
 	_, err := request(ctx, s, progressive.Edit, func() (string, error) {
-		return id, s.p.w.platform.change(id, func(m *post) { m.text, m.by = textOf(part), s.p.name })
+		return id, s.p.w.platform.change(id, func(m *post) { m.text, m.by, m.offer = textOf(part), s.p.name, part.Offer })
 	})
 	return err
 }
@@ -119,7 +121,7 @@ func textOf(p progressive.Part) string {
 
 // request makes one request. What it changed is logged with the time at which it was asked for.
 func request(ctx context.Context, s sink, op progressive.Op, apply func() (string, error)) (string, error) {
-	e := event{from: time.Now(), by: s.p.name, what: requested, room: s.run.Room, turn: s.run.Response, epoch: s.run.Epoch, op: op}
+	e := event{from: time.Now(), by: s.p.name, what: requested, room: s.run.Room, turn: s.run.Response, epoch: s.run.Epoch, op: op, control: s.run.Kind.OutOfBand()}
 	s.p.w.log.obeys(e)
 	refused := false
 	id, err := reach(ctx, s.p, call{toPlatform, op.String(), string(s.run.ID), op != progressive.Typing, 200 * time.Millisecond}, func() (id string, err error) {
@@ -151,7 +153,7 @@ func (c *platform) refuses(s sink) bool {
 	return c.requests[s.run.Room]%37 == 12
 }
 
-func (c *platform) create(s sink, text, nonce string) (string, error) {
+func (c *platform) create(s sink, part progressive.Part, nonce string) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s.run.Address.Connector == noNonces {
@@ -165,7 +167,7 @@ func (c *platform) create(s sink, text, nonce string) (string, error) {
 			return m.id, nil
 		}
 	}
-	m := &post{id: fmt.Sprintf("m%d", len(c.posts)+1), nonce: nonce, room: s.run.Room, turn: s.run.Response, at: time.Now(), text: text, by: s.p.name}
+	m := &post{id: fmt.Sprintf("m%d", len(c.posts)+1), nonce: nonce, room: s.run.Room, turn: s.run.Response, at: time.Now(), text: textOf(part), by: s.p.name, offer: part.Offer}
 	c.posts = append(c.posts, m)
 	return m.id, nil
 }
@@ -184,10 +186,14 @@ func (c *platform) change(id string, change func(*post)) error {
 
 // shown returns the messages of a turn that people see, oldest first.
 func (c *platform) shown(room chat.RoomID, turn chat.ResponseID) (all []post) {
+	return c.visible(func(m post) bool { return m.room == room && m.turn == turn })
+}
+
+func (c *platform) visible(is func(post) bool) (all []post) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, m := range c.posts {
-		if m.room == room && m.turn == turn && !m.gone {
+		if !m.gone && is(*m) {
 			all = append(all, *m)
 		}
 	}

@@ -53,7 +53,7 @@ func freshFor(t *testing.T) (lasts time.Duration, most uint64) {
 
 // A simulation that finds nothing proves nothing: without a guard of the store, some of the first seeds fail.
 func TestSeedsFindWhatIsMissing(t *testing.T) {
-	for missing, want := range map[string]string{noFencing: "I5", noMarks: "I1", noLeases: "I5"} {
+	for missing, want := range map[string]string{noFencing: "I5", noMarks: "I1", noLeases: "I5", noCompare: "approval"} {
 		t.Run(missing, func(t *testing.T) {
 			for seed := range uint64(20) {
 				wrong, _ := play(t, seed+1, missing)

@@ -34,6 +34,8 @@ const (
 	length    = 2 * time.Minute  // of the faults
 	settling  = 15 * time.Minute // in which all must have ended afterwards
 	agent     = "agent"
+	asker     = "ada"
+	waits     = time.Minute // for an approval
 )
 
 // simulation is one seed.
@@ -49,13 +51,15 @@ type simulation struct {
 	ledger   *ledger
 	logged   *sim.Log // of the processes
 	policy   schedule.Policy
+	approves bool // some calls need the approval of others
 	rooms    []*room
 
-	mu    sync.Mutex
-	calls map[string]int // of models, by question
-	slots [processes]*process
-	lives int
-	notes []string // of the story
+	mu      sync.Mutex
+	calls   map[string]int // of models, by question
+	slots   [processes]*process
+	lives   int
+	notes   []string // of the story
+	presses []press
 
 	reviving sync.Mutex
 }
@@ -64,7 +68,7 @@ type simulation struct {
 func play(t *testing.T, seed uint64, missing string) (wrong, story []string) {
 	synctest.Test(t, func(t *testing.T) {
 		luck := rand.New(rand.NewPCG(seed, 0))
-		w := &simulation{T: t, seed: seed, missing: missing, began: time.Now(), shared: newShared(), log: newHistory(), ledger: &ledger{times: map[string]int{}}, calls: map[string]int{}, logged: &sim.Log{}}
+		w := &simulation{T: t, seed: seed, approves: seed%3 == 0, missing: missing, began: time.Now(), shared: newShared(), log: newHistory(), ledger: &ledger{times: map[string]int{}}, calls: map[string]int{}, logged: &sim.Log{}}
 		w.platform = &platform{requests: map[chat.RoomID]int{}}
 		w.policy = []schedule.Policy{schedule.Supersede, schedule.Steer, schedule.Queue, schedule.Collect}[luck.IntN(4)]
 		w.store = w.open(luck.IntN(8) == 0)
@@ -151,10 +155,14 @@ func (w *simulation) start(slot int) {
 			}
 			return progressive.New(newSink(p, r, r.Address.Connector == withNonces), gate, r, w.logger(p)), nil
 		},
-		Plugins: []action.Plugin{{Name: "test", Actions: []action.Action{writes{p}}}},
+		Plugins: []action.Plugin{{Name: "test", Actions: []action.Action{writes{p, "WRITE"}, writes{p, buys}}}},
 		Turns:   schedule.TurnPolicy{Direct: w.policy, Group: schedule.Queue, Limit: 15 * time.Minute, First: 90 * time.Second, Idle: 75 * time.Second},
-		Access:  access.Policy{Allowed: access.Members{Accounts: map[chat.EntityID]bool{"ada": true}}},
-		Schema:  schema.Compile, Grace: 3 * time.Second, Log: w.logger(p), Jitter: p.jitter,
+		Access: access.Policy{
+			Allowed: access.Members{Accounts: map[chat.EntityID]bool{asker: true, "olga": true, "sam": true}},
+			Owners:  map[chat.EntityID]bool{"olga": true}, Staff: access.Members{Accounts: map[chat.EntityID]bool{"sam": true}},
+		},
+		Approval: waits,
+		Schema:   schema.Compile, Grace: 3 * time.Second, Log: w.logger(p), Jitter: p.jitter,
 	})
 	require.NoError(w, err)
 	ctx, kill := context.WithCancel(w.Context())
@@ -182,7 +190,12 @@ func (w *simulation) at(slot int) *process {
 // settle waits until every run has ended.
 func (w *simulation) settle() {
 	for begun := time.Now(); time.Since(begun) < settling; time.Sleep(time.Second) {
-		if open, err := w.store.OpenRooms(context.Background()); err == nil && len(open) == 0 {
+		open := false // also if it waits for a person
+		for _, r := range w.rooms {
+			runs, err := w.store.OpenRuns(context.Background(), r.id)
+			open = open || err != nil || len(runs) > 0
+		}
+		if !open {
 			return
 		}
 	}

@@ -25,6 +25,7 @@ const (
 	noFencing = "epochs are not compared"
 	noMarks   = "what arrives again is not known"
 	noLeases  = "heartbeats are not kept"
+	noCompare = "decisions are not compared"
 )
 
 // again is a message that a store without marks takes for another one.
@@ -84,6 +85,26 @@ func (j journal) Finish(ctx context.Context, id chat.RunID, e chat.Epoch, o answ
 	return err
 }
 
+func (j journal) Park(ctx context.Context, id chat.RunID, e chat.Epoch, wait chat.Wait) error {
+	from := time.Now()
+	err := j.Store.Park(ctx, id, j.epoch(ctx, id, e), wait)
+	if r, failed := j.Store.Run(ctx, id); err == nil && failed == nil {
+		j.p.w.log.add(event{from: from, to: time.Now(), by: j.p.name, what: parked, room: r.Room, turn: r.Response, epoch: e})
+	}
+	return err
+}
+
+func (j journal) DecideApproval(ctx context.Context, id string, from, to chat.Decision, by chat.EntityID, at time.Time) error {
+	if a, err := j.Store.Approval(ctx, id); err == nil && j.p.w.missing == noCompare {
+		from = a.Decision
+	}
+	err := j.Store.DecideApproval(ctx, id, from, to, by, at)
+	if err == nil {
+		j.p.w.log.decided(id, decision{from, to, by, time.Now()})
+	}
+	return err
+}
+
 func (j journal) RenewLease(ctx context.Context, owner string, until time.Time) error {
 	if j.p.w.missing == noLeases {
 		until = time.Now()
@@ -97,7 +118,7 @@ func remoteStore(s storage.Store, p *process) storage.Store {
 }
 
 // effects are the calls that change what a run or a message has become.
-var effects = []string{"Accept", "Mark", "Start", "Note", "Attempt", "Finish", "Leave", "Withdraw"}
+var effects = []string{"Accept", "Mark", "Start", "Note", "Attempt", "Finish", "Leave", "Withdraw", "Park", "Wake", "Choose", "Retire", "RequestApproval", "DecideApproval"}
 
 // overNetwork makes a call of the store over the network.
 func (p *process) overNetwork(ctx context.Context, c storagetest.Call, do func() error) error {
