@@ -3,6 +3,7 @@ package core_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -137,4 +138,35 @@ func TestUncleanAnswers(t *testing.T) {
 
 func remote(c llm.RemoteCall) step {
 	return func(context.Context) (*llm.Chunk, error) { return &llm.Chunk{Remote: &c}, nil }
+}
+
+// The calls that a provider runs are bounded in number and in length.
+func TestBoundsOfRemoteCalls(t *testing.T) {
+	with := func(bytes int) []step {
+		c := llm.RemoteCall{ID: "id", Name: "search", Parameters: strings.Repeat("x", bytes)}
+		return []step{remote(c), remote(llm.RemoteCall{ID: "id", Ended: true, Result: "found"}), write("Done.")}
+	}
+	calls := func(n int) (script []step) {
+		for i := range n {
+			script = append(script, remote(llm.RemoteCall{ID: fmt.Sprint(i), Name: "search", Ended: true, Result: "found"}))
+		}
+		return append(script, write("Done."))
+	}
+	for name, c := range map[string]struct {
+		script []step
+		want   answer.Status
+	}{
+		"the longest parameters":  {with(256 << 10), answer.Completed},
+		"longer parameters":       {with(256<<10 + 1), answer.Failed},
+		"the most calls":          {calls(200), answer.Completed},
+		"more calls than allowed": {calls(201), answer.Failed},
+	} {
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			w.watchOnly()
+			w.model.queue(c.script)
+			if o, _ := w.waitAnswer(w.start().sendText("A")); o.Status != c.want {
+				w.Errorf("it ends as %+v; want %s", o, c.want)
+			}
+		}))
+	}
 }
