@@ -82,6 +82,8 @@ func TestCharacterErrors(t *testing.T) {
 		"type.json":   {"{\n \"name\": \"x\",\n  \"topics\": {\"a\": 1}}", "type.json:3:"},
 		"type.yaml":   {"name: x\nbio:\n  a: b\n", "type.yaml:2:1: agent.bio: this is a section, but should be a list"},
 		"list.json":   {"[1]", "list.json:1:1: a character file must be a mapping"},
+		"item.json":   {"{\n \"name\": \"x\",\n \"knowledge\": [{\"item\": \"a.md\"}]}", "item.json:3:"},
+		"empty.json":  {"{\n \"name\": \"x\",\n \"knowledge\": [{\"item\": {}}]}", "empty.json:3:"},
 		"bad.yaml":    {"name: [", "bad.yaml:1:"},
 		"deep.json":   {strings.Repeat("[", 10_000), "nested too deeply"},
 	} {

@@ -2,6 +2,7 @@ package progressive_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -100,6 +101,27 @@ func TestGateReserveOfAShare(t *testing.T) {
 		}
 		if w := enter(t, g, progressive.PriorityFinal, nil, "chat"); w > 0 {
 			t.Errorf("a last word waited %v; want none", w)
+		}
+	})
+}
+
+// Typing indicators leave a third of every scope to messages, also of those that chats share.
+func TestTypingLeavesAThird(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := map[progressive.Scope]progressive.Budget{"bot": {N: 9, Per: 9 * time.Second}}
+		for i := range 9 {
+			all[progressive.Scope(fmt.Sprint(i))] = progressive.Budget{N: 30, Per: time.Minute}
+		}
+		g, admitted := progressive.NewGate(budgets(all)), 0
+		for i := range 9 {
+			in := []progressive.Scope{progressive.Scope(fmt.Sprint(i)), "bot"}
+			if leave, err := g.Enter(t.Context(), progressive.Ticket{Scopes: in, Priority: progressive.PriorityTyping}); err == nil {
+				leave(nil)
+				admitted++
+			}
+		}
+		if admitted != 6 {
+			t.Errorf("%d of 9 typing indicators are admitted; want 6", admitted)
 		}
 	})
 }

@@ -1,6 +1,8 @@
 package markdown_test
 
 import (
+	"reflect"
+	"strings"
 	"testing"
 
 	"parley/progressive/markdown"
@@ -24,5 +26,19 @@ func TestLines(t *testing.T) {
 	}
 	if text, plain := markdown.NewRenderer(markdown.Light(), markdown.Limits{}).Lines(nil); text != "" || plain != "" {
 		t.Errorf("nothing is %q, %q; want none and none", text, plain)
+	}
+}
+
+// A tab in an indent reaches to the next multiple of four columns.
+func TestTabsOfAnIndent(t *testing.T) {
+	for tabs, columns := range map[string]int{"\t": 4, " \t": 4, "\t ": 5, "\t\t": 8} {
+		for _, text := range []string{"- a\n%s- b", "a\n\n%sb", "100. a\n\n%sb", "100. a\n\n%s- b", "1000000. a\n\n%sb"} {
+			r := markdown.NewRenderer(markdown.HTML(markdown.HTMLOptions{}), markdown.Limits{})
+			got, _ := r.Finish(strings.ReplaceAll(text, "%s", tabs))
+			want, _ := r.Finish(strings.ReplaceAll(text, "%s", strings.Repeat(" ", columns)))
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("%q with the indent %q is %+v; want %+v", text, tabs, got, want)
+			}
+		}
 	}
 }

@@ -329,9 +329,10 @@ func ledgerBounds(t *testing.T, s store) {
 
 func ledgerKeeps(t *testing.T, s store) {
 	s.spend("2026-10-01", "", tokens("ada", 1, 0), tokens(quota.AnswerBuckets+"1", 1, 0))
+	s.spend("2026-10-30", "", tokens(quota.AnswerBuckets+"3", 1, 0))
 	s.spend("2026-10-31", "", tokens("ada", 2, 0), tokens(quota.AnswerBuckets+"2", 2, 0))
 	s.spend("2026-11-01", "", tokens("ada", 4, 0))
-	for bucket, want := range map[string]int{"ada": 7, quota.AnswerBuckets + "1": 0, quota.AnswerBuckets + "2": 2} {
+	for bucket, want := range map[string]int{"ada": 7, quota.AnswerBuckets + "1": 0, quota.AnswerBuckets + "2": 2, quota.AnswerBuckets + "3": 0} {
 		got, err := s.Used(t.Context(), "2026-10-01", "2026-11-01", bucket)
 		s.must(err)
 		sum := 0
