@@ -248,8 +248,10 @@ func (ap *Approvals) loadDecision(ctx context.Context, c *action.Call, r chat.Ap
 		return r, fmt.Errorf("read the approval of %s: %w", r.Tool, err)
 	case chosen && r.Decision == chat.Replaced: // pressed just before the options were removed
 	case chosen:
-		c.Update(shown(lang.Of(ctx)) + "\n\n" + q.ChoiceLine(c.Turn.Room.Kind))
 		err = ap.recordChoice(ctx, c.Turn, r, q)
+		if err == nil {
+			err = ap.showChoice(ctx, c, r.ID, shown(lang.Of(ctx)), q)
+		}
 	case r.Decision == chat.Pending && time.Now().Before(r.Expires):
 		return r, nil
 	case r.Decision == chat.Pending:
@@ -268,6 +270,20 @@ func (ap *Approvals) loadDecision(ctx context.Context, c *action.Call, r chat.Ap
 		return r, fmt.Errorf("read the approval of %s: %w", r.Tool, err)
 	}
 	return r, nil
+}
+
+// showChoice replaces the line of the question by one that shows q, unless another decision was faster. It fails with the error of the store.
+func (ap *Approvals) showChoice(ctx context.Context, c *action.Call, id, asked string, q chat.Question) error {
+	r, err := ap.Store.Approval(ctx, id)
+	if err != nil {
+		return err
+	}
+	counts, err := ap.isDecision(ctx, q, decisionOf(q), r)
+	if counts || r.By == "" {
+		asked += "\n\n" + q.ChoiceLine(c.Turn.Room.Kind)
+	}
+	c.Update(asked)
+	return err
 }
 
 // standing reports whether all calls of this kind are approved in this room, and records the use, so that the list of

@@ -91,6 +91,7 @@ type office struct {
 	staff  map[chat.EntityID]bool
 	schema json.RawMessage
 	made   string // the arguments of the last call
+	shown  string // by the last attempt
 }
 
 func newApprovals() *office {
@@ -169,6 +170,7 @@ func (d *office) asks(author chat.EntityID, params string, effect action.Effect,
 	})
 	asked, refused, err = d.Approve(context.Background(), c, &action.Tool{Def: action.Spec{Name: "ORDER", Effect: effect, Parameters: d.schema}, Check: func(json.RawMessage) error { return nil }}, a)
 	d.made = string(c.Parameters)
+	d.shown = strings.Join(b.Answer.View().History, "\n")
 	return asked, refused, err
 }
 
@@ -201,6 +203,24 @@ func TestAskedInTheAnswer(t *testing.T) {
 		if _, refused, _ := d.asks("olga", `{}`, action.Writes, shop); option == "Once" && !strings.Contains(refused, "not repeated") {
 			t.Errorf("the same call once more: %q", refused)
 		}
+	}
+}
+
+// A press in the answer that another decision preceded changes nothing, and is not shown as if it counted.
+func TestAskedInTheAnswerAndDecidedElsewhere(t *testing.T) {
+	d := newApprovals()
+	d.staff = map[chat.EntityID]bool{"ada": true}
+	if _, _, err := d.asks("olga", `{}`, action.Writes, shop); !errors.Is(err, chat.ErrParked) {
+		t.Fatal(err)
+	}
+	for id := range d.all {
+		if says, _, err := d.Decide(t.Context(), id, chat.Approved, "", "ada"); says != "Approved." || err != nil {
+			t.Fatalf("Ada reads %q, %v", says, err)
+		}
+	}
+	d.chosen = presses(*d.waits[0].Ask, "Deny", "olga")
+	if _, refused, err := d.asks("olga", `{}`, action.Writes, shop); refused != "" || err != nil || !strings.Contains(d.shown, "shop") || strings.Contains(d.shown, "Deny") {
+		t.Errorf("the call: %q, %v; the answer shows %s", refused, err, d.shown)
 	}
 }
 
