@@ -61,14 +61,16 @@ func (c *platform) open(room chat.RoomID) []post {
 
 // approve answers the cards in the room: now or too late, once or twice, at the same time as the other approver; and someone else presses, too.
 func (r *room) approve(ctx context.Context) {
-	r.say(ctx) // so that there is a direct chat
+	r.say(ctx)                 // so that there is a direct chat
+	drawn := map[string]bool{} // the cards about which the approver has made up their mind: some are left, and must close by themselves
 	for range 30 {
 		time.Sleep(time.Duration(r.luck.Int64N(int64(10 * time.Second))))
-		cards := r.w.platform.open(r.id)
+		cards := slices.DeleteFunc(r.w.platform.open(r.id), func(m post) bool { return drawn[m.offer.ID] })
 		if len(cards) == 0 {
 			continue
 		}
 		card := cards[r.luck.IntN(len(cards))]
+		drawn[card.offer.ID] = true
 		late := time.Duration(r.luck.Int64N(int64(2 * waits)))
 		switch r.luck.IntN(8) {
 		case 0:
