@@ -364,7 +364,7 @@ func (ap *Approvals) Retired(ctx context.Context, q chat.Question) (string, erro
 		return lang.Say(ctx, "approval.over"), nil
 	}
 	name, changed := text.Label(ap.Owners.Name(ctx, r.By)), ""
-	if r.Tool == heldTool {
+	if r.Tool == HeldTool {
 		key = map[bool]string{true: "hold.denied_by", false: "hold.approved_by"}[r.Decision == chat.Denied]
 	} else if said, err := ap.saidElsewhere(ctx, r); err != nil {
 		return "", err
@@ -431,7 +431,7 @@ func (ap *Approvals) Chosen(ctx context.Context, q chat.Question) (string, error
 		return "", err
 	}
 	key := map[bool]string{true: "approval.denied", false: "approval.approved"}[to == chat.Denied]
-	if now.Tool == heldTool {
+	if now.Tool == HeldTool {
 		key = map[bool]string{true: "hold.denied", false: "hold.approved"}[to == chat.Denied]
 	}
 	return lang.Say(ctx, key), nil

@@ -119,7 +119,7 @@ func atLimit(ctx context.Context, store storage.Approvals, r chat.Approval) (boo
 	}
 	waiting := 0
 	for _, a := range all {
-		if a.Decision == chat.Pending && a.Run != r.Run && a.Tool != heldTool && !replaces(r, a) {
+		if a.Decision == chat.Pending && a.Run != r.Run && a.Tool != HeldTool && !replaces(r, a) {
 			waiting++
 		}
 	}
@@ -195,7 +195,7 @@ func (ap *Approvals) Waiting(ctx context.Context, runs []chat.Run) string {
 	var tools []string
 	for _, a := range all {
 		_, tool, _ := strings.Cut(a.Tool, "/")
-		if a.Decision == chat.Pending && a.Tool != heldTool && slices.ContainsFunc(runs, func(r chat.Run) bool { return r.ID == a.Run }) {
+		if a.Decision == chat.Pending && a.Tool != HeldTool && slices.ContainsFunc(runs, func(r chat.Run) bool { return r.ID == a.Run }) {
 			tools = append(tools, text.Label(tool))
 		}
 	}

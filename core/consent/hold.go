@@ -11,11 +11,10 @@ import (
 	"parley/internal/lang"
 )
 
-// The record of a held answer is that of a call of this tool.
-const (
-	heldServer, heldName = "hold", "answer"
-	heldTool             = heldServer + "/" + heldName
-)
+const heldServer, heldName = "hold", "answer"
+
+// HeldTool is the name of the tool in the record of a held answer.
+const HeldTool = heldServer + "/" + heldName
 
 // maxHeld is the maximum length of a draft on a card, in characters. Longer ones are not sent: they can't be checked there.
 const maxHeld = 12000
@@ -30,7 +29,7 @@ const (
 // identify the draft. sent is its text, or the one that they wrote in its place. If it is not sent, reason is a sentence for the asker. It fails
 // with [chat.ErrParked] while they have not decided, and with the error of the store; Check is called again when the run continues.
 func (ap *Approvals) Check(ctx context.Context, c *action.Call, draft string) (sent, reason string, err error) {
-	tool := &action.Tool{Def: action.Spec{Name: heldTool, Effect: action.Writes}}
+	tool := &action.Tool{Def: action.Spec{Name: HeldTool, Effect: action.Writes}}
 	r, err := ap.Store.RequestApproval(ctx, ap.record(c, tool, action.Approval{Server: heldServer, Tool: heldName}))
 	if err == nil {
 		err = ap.closeEarlierDrafts(ctx, r)
@@ -86,7 +85,7 @@ func (ap *Approvals) askToSend(ctx context.Context, c *action.Call, r chat.Appro
 func (ap *Approvals) closeEarlierDrafts(ctx context.Context, r chat.Approval) error {
 	all, err := openRequests(ctx, ap.Store, r.Room)
 	for _, a := range all {
-		if err == nil && a.Run == r.Run && a.ID != r.ID && a.Tool == heldTool {
+		if err == nil && a.Run == r.Run && a.ID != r.ID && a.Tool == HeldTool {
 			err = ap.decide(ctx, a, chat.Stopped, "")
 		}
 	}

@@ -27,6 +27,7 @@ import (
 	"parley/core/access"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/consent"
 	"parley/core/llm"
 	"parley/core/quota"
 	"parley/internal/admin"
@@ -383,6 +384,19 @@ func TestHostileTexts(t *testing.T) {
 	var all map[string][]map[string]string
 	if err := json.Unmarshal([]byte(body), &all); err != nil || !strings.Contains(all["Answers"][1]["Question"], evil[:20]) {
 		t.Errorf("the JSON is %s, %v", body, err)
+	}
+}
+
+// The buttons of a held answer send or discard it.
+func TestHeldAnswer(t *testing.T) {
+	p := newPage(t, nil)
+	_, err := p.store.RequestApproval(t.Context(), chat.Approval{ID: "a3", Room: "fake/r", Run: p.run, Call: "c", Tool: consent.HeldTool, At: time.Now(), Expires: time.Now().Add(time.Hour), Decision: chat.Pending})
+	p.must(err)
+	_, body := p.get(p.logIn("fake/sam"), "/admin/requests")
+	for _, want := range []string{`>Send</button>`, `>Discard</button>`, `>Allow once</button>`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page lacks %q: %s", want, body)
+		}
 	}
 }
 

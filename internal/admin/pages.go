@@ -12,6 +12,7 @@ import (
 
 	"parley/connectors/web/login"
 	"parley/core/chat"
+	"parley/core/consent"
 	"parley/core/quota"
 	"parley/core/text"
 	"parley/core/turn"
@@ -38,8 +39,12 @@ func (a *Admin) requests(v *visit) view {
 	for _, p := range check(a.Store.PendingApprovals(v.Context(), mostFound))(v) {
 		if time.Now().Before(p.Expires) {
 			shown, change := a.arguments(v, p)
+			yes, no := "Allow once", "Deny"
+			if p.Tool == consent.HeldTool {
+				yes, no = "Send", "Discard"
+			}
 			calls.add(fmt.Sprintf("%s (%s)", p.Tool, p.Effect), shown, account(p.Asker), a.roomName(v, p.Room), a.clock(p.Expires)).
-				link(3, "/run", string(p.Run)).button("Allow once", "allow", p.ID, false).button("Deny", "deny", p.ID, true).Change = change
+				link(3, "/run", string(p.Run)).button(yes, "allow", p.ID, false).button(no, "deny", p.ID, true).Change = change
 		}
 	}
 	return view{Tables: []table{access, calls, listHandovers(a, v)}}
