@@ -113,7 +113,7 @@ func doTalk(a *Admin, v *visit) (string, error) {
 		draft, err := a.Gateway.Draft(v.Context(), id, personOf(a, v).ID)
 		if err == nil && draft != "" {
 			v.PostForm.Set("text", draft)
-			return "", userError("This is a draft of the agent: edit it, and send it or delete it.")
+			return "This is a draft of the agent: edit it, and send it or delete it.", nil
 		} else if err == nil || !errors.Is(err, chat.ErrNotFound) {
 			a.Log.Warn("the agent made no draft for a person", "err", err)
 			err = userError("The agent has no draft right now.")

@@ -159,6 +159,8 @@ func (a *Admin) doForm(rw http.ResponseWriter, v *visit) {
 		a.renderPage(rw, v, http.StatusUnprocessableEntity, v.page.show(a, v), problem.Error())
 	case err != nil:
 		a.broken(rw, do, err)
+	case do == "suggest": // the form has the draft
+		a.renderPage(rw, v, http.StatusOK, v.page.show(a, v), said)
 	default:
 		setCookie(rw, v.Request, saidCookie, said, time.Minute)
 		http.Redirect(rw, v.Request, v.URL.RequestURI(), http.StatusSeeOther)
