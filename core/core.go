@@ -16,9 +16,7 @@ package core
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
-	"strings"
 	"sync"
 	"time"
 
@@ -28,7 +26,6 @@ import (
 	"parley/core/chat"
 	"parley/core/event"
 	"parley/core/schedule"
-	"parley/core/text"
 	"parley/internal/rest"
 )
 
@@ -229,17 +226,9 @@ func (rt *Runtime) TellOwners(ctx context.Context, key, sentence string, pairs .
 	return rt.all.now.Load().inbox.pairing.TellOwners(ctx, key, sentence, pairs...)
 }
 
-// PassOn sends a visitor's message to the owners, with the address for their reply, as TellOwners does. It fails with
-// [chat.ErrUnreached] if no owner's direct chat is known. The visitor's words are marked as those of others.
+// PassOn sends a visitor's message to the owners, as [access.Pairing.PassOn] describes.
 func (rt *Runtime) PassOn(ctx context.Context, key, replyTo, said string) error {
-	pairing := rt.all.now.Load().inbox.pairing
-	switch rooms, err := pairing.OwnersRooms(ctx); {
-	case err != nil:
-		return fmt.Errorf("find the owners: %w", err)
-	case len(rooms) == 0:
-		return chat.ErrUnreached
-	}
-	return pairing.TellOwners(ctx, key, "owner.contact", "address", strings.ReplaceAll(replyTo, "`", ""), "text", text.Forwarded("", said))
+	return rt.all.now.Load().inbox.pairing.PassOn(ctx, key, replyTo, said)
 }
 
 // SetTemplates replaces templates of the character, by name, while the gateway runs. Other templates stay; one without

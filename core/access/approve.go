@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/core/chat"
+	"parley/core/text"
 	"parley/internal/lang"
 )
 
@@ -151,6 +152,18 @@ func (d *Pairing) TellOwners(ctx context.Context, key, sentence string, pairs ..
 		return fmt.Errorf("tell the owners: %w", err)
 	}
 	return nil
+}
+
+// PassOn sends a visitor's message to the owners, with the address for their reply, as TellOwners does. It fails with
+// [chat.ErrUnreached] if no owner's direct chat is known. The visitor's words are marked as those of others.
+func (d *Pairing) PassOn(ctx context.Context, key, replyTo, said string) error {
+	switch rooms, err := d.OwnersRooms(ctx); {
+	case err != nil:
+		return fmt.Errorf("find the owners: %w", err)
+	case len(rooms) == 0:
+		return chat.ErrUnreached
+	}
+	return d.TellOwners(ctx, key, "owner.contact", "address", strings.ReplaceAll(replyTo, "`", ""), "text", text.Forwarded("", said))
 }
 
 // TellUnconfirmed tells the owners that answers may not have arrived, once an hour: an outage can concern many chats.
