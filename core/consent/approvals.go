@@ -191,13 +191,13 @@ func (ap *Approvals) Approve(ctx context.Context, c *action.Call, t *action.Tool
 		}
 	}
 	if err == nil && r.Decision == chat.Amended {
-		refused, err = ap.edit(ctx, c, t, r)
+		refused, err = ap.words().edit(ctx, c, t, r)
 	}
 	if err == nil && refused == "" {
 		refused, err = ap.use(ctx, r)
 	}
 	if err == nil && r.Decision == chat.Denied {
-		refused += ap.reason(ctx, c, r)
+		refused += ap.words().reason(ctx, c, r)
 	}
 	return true, refused, err
 }
@@ -278,7 +278,7 @@ func (ap *Approvals) showChoice(ctx context.Context, c *action.Call, id, asked s
 	if err != nil {
 		return err
 	}
-	counts, err := ap.isDecision(ctx, q, decisionOf(q), r)
+	counts, err := ap.words().isDecision(ctx, q, decisionOf(q), r)
 	if counts || r.By == "" {
 		asked += "\n\n" + q.ChoiceLine(c.Turn.Room.Kind)
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -65,20 +64,11 @@ func (ap *Approvals) recordChoice(ctx context.Context, s action.TurnContext, r c
 	if ap.Audit != nil {
 		ap.Audit(ctx, q.By, string(to), audited(q, r))
 	}
-	at, err := chosenAt(ctx, ap, q)
+	at, err := ap.words().chosenAt(ctx, q)
 	if err != nil {
 		return err
 	}
 	return decideAt(ctx, ap, r, to, by, at)
-}
-
-// chosenAt returns when q was answered, which can be long before that is processed. It fails with the error of the store.
-func chosenAt(ctx context.Context, ap *Approvals, q chat.Question) (time.Time, error) {
-	if q.ResultRun == "" { // not in a chat
-		return time.Now(), nil
-	}
-	result, err := ap.Said.Run(ctx, q.ResultRun)
-	return result.Opened, err
 }
 
 // closeIfEnded records that the turn of r ended during the question, unless this process or the next one repeats the
@@ -177,7 +167,7 @@ func (ap *Approvals) askOwners(ctx context.Context, c *action.Call, t *action.To
 	}
 	reached, err := ap.tellApprovers(ctx, r, func(ctx context.Context, owner chat.EntityID) (string, chat.Question, error) {
 		line := lang.Say(ctx, where, "user", c.Turn.Speaker(c.Turn.Message), "room", text.Label(c.Turn.Room.Name), "platform", text.Label(c.Turn.Room.Connector)) + "\n" + d.shown(lang.Of(ctx))
-		own, err := ap.offeredTo(ctx, owner, offered)
+		own, err := offeredTo(ctx, ap.Owners, owner, offered)
 		return line, chat.Question{Options: said(lang.Of(ctx), own), Other: lang.Say(ctx, "approval.reason"), Edit: d.edit}, err
 	})
 	if err != nil {
@@ -237,96 +227,9 @@ func until(r chat.Approval, zone *time.Location) string {
 }
 
 // offeredTo returns the options of the card of an approver: only owners approve all calls of a kind. It fails with the error of the store.
-func (ap *Approvals) offeredTo(ctx context.Context, approver chat.EntityID, offered []string) ([]string, error) {
-	owns, err := ap.Owners.Owns(ctx, approver)
+func offeredTo(ctx context.Context, owners Owners, approver chat.EntityID, offered []string) ([]string, error) {
+	owns, err := owners.Owns(ctx, approver)
 	return slices.DeleteFunc(slices.Clone(offered), func(o string) bool { return o == always && !owns }), err
-}
-
-// reason returns the approver's reason to refuse r, for the model; empty without one. Without them the refusal is still right, so a
-// failure is only logged.
-func (ap *Approvals) reason(ctx context.Context, c *action.Call, r chat.Approval) string {
-	said, err := ap.said(ctx, c, r)
-	if err != nil {
-		ap.Log.Warn("can't read why a call was refused", "tool", r.Tool, "err", err)
-	}
-	if said == "" || decision(said) != chat.Denied || lang.Is(deny, said) {
-		return ""
-	}
-	for _, label := range lang.Every(deny) {
-		if len(said) > len(label) && strings.EqualFold(said[:len(label)], label) {
-			said = said[len(label):]
-			break
-		}
-	}
-	said = strings.TrimLeft(said, " :,.;-–—")
-	return " The reason, in the words of the approver: " + strconv.Quote(text.Brief(text.Visible(said), maxReason))
-}
-
-// said returns the option or the words that decided r; "" if the decision was made elsewhere than in a chat. It fails with the error
-// of the store.
-func (ap *Approvals) said(ctx context.Context, c *action.Call, r chat.Approval) (string, error) {
-	if words, err := ap.saidElsewhere(ctx, r); err != nil || words != "" {
-		return words, err
-	}
-	_, q, err := Of(ctx, c, approvalSubject+r.ID)
-	if err != nil || q.By == "" || q.By != r.By {
-		return "", err
-	}
-	return q.Options[q.Choice], nil
-}
-
-// saidElsewhere is said for a decision on one of the cards, or on the operator's page.
-func (ap *Approvals) saidElsewhere(ctx context.Context, r chat.Approval) (string, error) {
-	if words, err := writtenOnPage(ctx, ap, r); err != nil || words != "" {
-		return words, err
-	}
-	rooms, err := ap.Owners.StaffRooms(ctx)
-	room, ok := rooms[r.By]
-	if err != nil || !ok || ap.Asked == nil {
-		return "", err
-	}
-	words := ""
-	for _, key := range []string{card(r), reminder(r)} {
-		q, err := ap.Asked(ctx, room, key)
-		if err == nil && q.By == r.By && r.By != "" {
-			if at, _ := chosenAt(ctx, ap, q); words == "" || at.Equal(r.Decided) { // both can be answered, and the run of one can have expired
-				words = q.Options[q.Choice]
-			}
-		} else if chat.Unless(err, chat.ErrNotFound) != nil {
-			return "", err
-		}
-	}
-	return words, nil
-}
-
-// isDecision reports whether q is the choice that decided r, which is repeated after a crash. It fails with the error of the store.
-func (ap *Approvals) isDecision(ctx context.Context, q chat.Question, to chat.Decision, r chat.Approval) (bool, error) {
-	if r.By != q.By || r.Decision != to && (to != chat.Approved && to != chat.Amended || r.Decision != chat.Used && r.Decision != chat.Lapsed) {
-		return false, nil
-	}
-	words, err := ap.saidElsewhere(ctx, r)
-	return words == "" || words == q.Options[q.Choice], err
-}
-
-// isEdit reports whether words approve a call with other arguments.
-func isEdit(words string) bool {
-	_, ok := chat.EditIn(words)
-	return ok
-}
-
-// edit gives c the arguments that the approver of r has written. refused is the reason if the call can't be made with them. It fails with the error of
-// the store.
-func (ap *Approvals) edit(ctx context.Context, c *action.Call, t *action.Tool, r chat.Approval) (refused string, err error) {
-	said, err := ap.said(ctx, c, r)
-	if err != nil {
-		return "", err
-	}
-	changed, ok := chat.EditIn(said)
-	if !ok || t.Check(changed) != nil { // the tool has changed since
-		return unfitLine, nil
-	}
-	c.Parameters = changed
-	return "", nil
 }
 
 // audited returns the description of a decision about r in the audit log: the tool, and the arguments before and after a change.
@@ -339,9 +242,6 @@ func audited(q chat.Question, r chat.Approval) string {
 }
 
 const maxAudited = 1500 // characters of arguments
-
-// maxReason is the maximum length of a reason, in characters.
-const maxReason = 500
 
 // Retired implements [action.RetiredHandler]: the card of an approver shows the decision of another one.
 func (ap *Approvals) Retired(ctx context.Context, q chat.Question) (string, error) {
@@ -366,7 +266,7 @@ func (ap *Approvals) Retired(ctx context.Context, q chat.Question) (string, erro
 	name, changed := text.Label(ap.Owners.Name(ctx, r.By)), ""
 	if r.Tool == HeldTool {
 		key = map[bool]string{true: "hold.denied_by", false: "hold.approved_by"}[r.Decision == chat.Denied]
-	} else if said, err := ap.saidElsewhere(ctx, r); err != nil {
+	} else if said, err := ap.words().elsewhere(ctx, r); err != nil {
 		return "", err
 	} else if arguments, ok := chat.EditIn(said); ok && r.Decision != chat.Denied {
 		quoted, _ := Quote(string(arguments))
@@ -392,7 +292,7 @@ func (ap *Approvals) Chosen(ctx context.Context, q chat.Question) (string, error
 	if chat.Unless(err, chat.ErrNotFound) != nil {
 		return "", err
 	}
-	at, err := chosenAt(ctx, ap, q)
+	at, err := ap.words().chosenAt(ctx, q)
 	if err == nil && to == chat.Amended && q.Run == "" && asked.Decision == chat.Pending {
 		err = keepWritten(ctx, ap, asked, q, at)
 	}
@@ -404,7 +304,7 @@ func (ap *Approvals) Chosen(ctx context.Context, q chat.Question) (string, error
 		return "", err
 	}
 	now, found := ap.Store.Approval(ctx, q.Payload)
-	repeated, failed := ap.isDecision(ctx, q, to, now)
+	repeated, failed := ap.words().isDecision(ctx, q, to, now)
 	switch {
 	case failed != nil:
 		return "", failed

@@ -40,7 +40,7 @@ func (ap *Approvals) EditOf(ctx context.Context, id string) (*chat.Edit, error) 
 	if err != nil {
 		return nil, chat.Unless(err, chat.ErrNotFound)
 	}
-	kept, err := noted(ctx, ap, r.Room, id)
+	kept, err := noted(ctx, ap.Notes, r.Room, id)
 	var edit *chat.Edit
 	if err == nil && kept != "" {
 		err = json.Unmarshal([]byte(kept), &edit)
@@ -70,14 +70,9 @@ func writtenKey(r chat.Approval) string {
 	return fmt.Sprint(r.ID, " ", r.By, " ", r.Decided.UnixNano())
 }
 
-// writtenOnPage returns the words that decided r on the operator's page; "" if it was decided elsewhere, or with a button.
-func writtenOnPage(ctx context.Context, ap *Approvals, r chat.Approval) (string, error) {
-	return noted(ctx, ap, r.Room, writtenKey(r))
-}
-
 // noted returns the text of the note with a key; "" if there is none.
-func noted(ctx context.Context, ap *Approvals, room chat.RoomID, key string) (string, error) {
-	notes, err := ap.Notes.Notes(ctx, room, chat.EditNote, chat.MaxNotes)
+func noted(ctx context.Context, store NoteStore, room chat.RoomID, key string) (string, error) {
+	notes, err := store.Notes(ctx, room, chat.EditNote, chat.MaxNotes)
 	for _, n := range notes {
 		if n.Key == key {
 			return n.Text, nil

@@ -48,7 +48,7 @@ func (ap *Approvals) Check(ctx context.Context, c *action.Call, draft string) (s
 	case chat.Expired:
 		return "", lang.Say(ctx, "hold.late"), nil
 	case chat.Amended:
-		words, err := ap.said(ctx, c, r)
+		words, err := ap.words().of(ctx, c, r)
 		if words = strings.TrimSpace(words); err != nil || words != "" {
 			return words, "", err
 		}
