@@ -18,6 +18,9 @@ const keptWords = 7 * 24 * time.Hour
 func (ap *Approvals) Decide(ctx context.Context, id string, to chat.Decision, arguments string, by chat.EntityID) (says string, refused bool, err error) {
 	q := chat.Question{By: by, Payload: id, Options: []string{lang.Say(ctx, map[bool]string{true: once, false: deny}[to == chat.Approved])}}
 	r, err := ap.Store.Approval(ctx, id)
+	if chat.Unless(err, chat.ErrNotFound) != nil {
+		return "", false, err
+	}
 	if q.Replies = to == chat.Amended && r.Tool == HeldTool; q.Replies {
 		q.Options[0] = arguments
 	} else if to == chat.Amended {
