@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -122,4 +123,37 @@ func TestEndedBeforeTheRunWaits(t *testing.T) {
 			w.Errorf("decided is %q, shown %q", got, w.chat.visible())
 		}
 	})
+}
+
+// A decision just before the run waits for it is not lost if the store's answer is, or if the process dies then.
+func TestApprovedBeforeTheRunWaitsAndThenAFault(t *testing.T) {
+	for name, fault := range map[string]func(n *process){
+		"the answer of the store is lost": func(*process) {},
+		"the process dies":                (*process).Interrupt,
+	} {
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			var n *process
+			parked := false
+			shop, first, acc := withCards(w, func(_ context.Context, c storagetest.Call, do func() error) error {
+				if c.Method == "Park" && !parked {
+					parked = true
+					time.Sleep(5 * time.Second)
+					n.deliver(chat.Choice(pressed(w.openQuestion("fake/olga"), 0).by("olga")))
+					time.Sleep(5 * time.Second)
+					err := do()
+					fault(n)
+					return errors.Join(err, errDown)
+				}
+				return do()
+			})
+			n = first
+			time.Sleep(20 * time.Second)
+			w.start()
+			time.Sleep(2 * time.Minute)
+			w.chat.forgetSeen() // cards change after their ends
+			if o := w.run(acc).Outcome; o.Status != answer.Completed || shop.times() != 1 {
+				w.Errorf("later the run is %+v, and the call was made %d times; want it to be completed, and 1", o, shop.times())
+			}
+		}))
+	}
 }

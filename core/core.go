@@ -16,6 +16,7 @@ package core
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"sync"
 	"time"
@@ -81,15 +82,15 @@ func (rt *Runtime) Run(ctx context.Context) error {
 	return nil
 }
 
-// checkPeople looks after the conversations with persons, and reminds approvers, until ctx ends.
+// checkPeople looks after the conversations with persons, reminds approvers, and wakes runs that were decided, until ctx ends.
 func (rt *Runtime) checkPeople(ctx context.Context) {
 	for rest.For(ctx, checkTime) == nil {
 		g := rt.all.now.Load()
 		if err := g.inbox.handovers.Check(ctx); err != nil && ctx.Err() == nil {
 			g.cfg.Log.Warn("conversations with persons can't be checked; trying again", "err", err)
 		}
-		if err := g.turns.Endings.Approvals.Remind(ctx); err != nil && ctx.Err() == nil {
-			g.cfg.Log.Warn("approvers can't be reminded; trying again", "err", err)
+		if err := errors.Join(g.turns.Endings.Approvals.Remind(ctx), g.turns.WakeDecided(ctx)); err != nil && ctx.Err() == nil {
+			g.cfg.Log.Warn("requests can't be checked; trying again", "err", err)
 		}
 	}
 }

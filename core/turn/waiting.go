@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"parley/core/action"
 	"parley/core/answer"
@@ -24,6 +25,7 @@ import (
 type ParkStore interface {
 	storage.Parking
 	QuestionOf(ctx context.Context, run chat.RunID) (chat.Question, error)
+	RunsSince(ctx context.Context, since time.Time, state chat.RunState, limit int) ([]chat.Run, error)
 }
 
 // continuation is the stored data for the next holder of a parked run. It is stored as JSON, so its fields are a
@@ -41,8 +43,8 @@ type continuation struct {
 // days, so it uses no memory: no goroutine, no lane of the room, no process. [schedule.ParkedRuns] ends it, on a choice, a
 // stop, or the end of its time, which the store enforces.
 //
-// A wake can come before the run is parked, because users see the question first. release therefore looks once more after parking.
-// Waking twice has no effect, and waking a run that is not parked has none.
+// A wake can come before the run is parked, because users see the question first. release therefore looks once more after parking,
+// and [Turns.WakeDecided] after a fault of release. Waking twice has no effect, and waking a run that is not parked has none.
 //
 // waiting is not safe for concurrent use. In order, a holder calls load, resume if the run continues, and begin and
 // release if the run has to wait.
@@ -172,14 +174,46 @@ func (w *waiting) begin(what action.Wait) error {
 // so that an earlier question of the same run does not count. It fails with the error of the store.
 func (w *waiting) chose(ctx context.Context, waitedFor string) (q chat.Question, ok bool, err error) {
 	err = w.journal.persist(ctx, func() (err error) {
-		q, err = w.store.QuestionOf(ctx, w.at.run.ID)
-		return chat.Unless(err, chat.ErrNotFound)
+		q, ok, err = chose(ctx, w.store, w.at.run.ID, waitedFor)
+		return err
 	})
-	ok = err == nil && q.Run == w.at.run.ID && isFor(q.Payload, waitedFor) && q.By != ""
 	if ok && w.now == nil {
 		w.at.closeOptions(q)
 	}
 	return q, ok, err
+}
+
+func chose(ctx context.Context, store ParkStore, run chat.RunID, waitedFor string) (q chat.Question, ok bool, err error) {
+	q, err = store.QuestionOf(ctx, run)
+	return q, err == nil && q.Run == run && isFor(q.Payload, waitedFor) && q.By != "", chat.Unless(err, chat.ErrNotFound)
+}
+
+const maxParked = 1000 // open runs among which those are searched; there are far fewer
+
+// WakeDecided wakes the parked runs for which a user has decided just before they were parked, if their holder died before it could look for
+// that. It can be called at any time, by several processes. It fails with the error of the store.
+func (ts *Turns) WakeDecided(ctx context.Context) error {
+	open, err := ts.Asking.Parking.RunsSince(ctx, time.Time{}, chat.OpenRuns, maxParked)
+	for _, run := range open {
+		if run.Parked && time.Now().Before(run.Ready) {
+			err = errors.Join(err, ts.wakeDecided(ctx, run))
+		}
+	}
+	return err
+}
+
+func (ts *Turns) wakeDecided(ctx context.Context, run chat.Run) error {
+	var c continuation
+	data, err := ts.Asking.Parking.Continuation(ctx, run.ID)
+	if err != nil || json.Unmarshal(data, &c) != nil { // it is over, or load reports it
+		return chat.Unless(err, chat.ErrNotFound)
+	}
+	_, chosen, err := chose(ctx, ts.Asking.Parking, run.ID, c.For)
+	decided, failed := ts.Endings.Approvals.Decided(ctx, c.For)
+	if chosen || decided {
+		return ts.Asking.Parked.Continue(ctx, run.ID, run.Room)
+	}
+	return errors.Join(err, failed)
 }
 
 // approver asks for approvals. It waits for a store that is down: a run that failed would leave cards whose buttons have no effect.
