@@ -169,6 +169,9 @@ func (w *simulation) judge(r *room) (wrong []string) {
 				report("it was decided again")
 			}
 		}
+		if at := slices.IndexFunc(made, func(d decision) bool { return d.by != "" }); at >= 0 && (at == len(made)-1 || made[at+1].at.After(a.Expires)) && w.log.sleeps(run, made[at].at, a.Expires) {
+			report("its run did not continue before the end of its time, decided after %v", made[at].at.Sub(w.began))
+		}
 		switch {
 		case a.Decision == chat.Pending && w.log.ended(run).Before(a.Expires):
 			report("it is still open")
@@ -194,6 +197,38 @@ func (h *history) overlaps(run, next chat.Run) (n int) {
 		}
 	}
 	return n
+}
+
+const oversleeps = 15 // times that a process looks for work, every five seconds: each minute it also looks for lost wake-ups
+
+// sleeps reports whether a run still waited after a decision, and until its time was over, though a process has looked for work several times
+// while no other run had the room.
+func (h *history) sleeps(run chat.Run, decided, until time.Time) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	waits, free := false, 0 // free counts how often the process that did so most has looked
+	looked, busy := map[string]int{}, map[chat.ResponseID]bool{}
+	for _, e := range h.all {
+		switch mine := e.room == run.Room && e.turn == run.Response; {
+		case !e.to.Before(until):
+			return waits && free >= oversleeps
+		case e.what == looks && waits && len(busy) == 0 && e.to.After(decided):
+			looked[e.by]++
+			free = max(free, looked[e.by])
+		case e.room != run.Room:
+		case e.what == started:
+			busy[e.turn] = true
+			waits = waits && !mine
+		case e.what == finished, e.what == parked:
+			delete(busy, e.turn)
+			waits = waits || mine && e.what == parked
+		}
+		if !waits {
+			free = 0
+			clear(looked)
+		}
+	}
+	return false
 }
 
 // ended returns when a run has ended.

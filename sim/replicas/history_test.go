@@ -18,6 +18,7 @@ const (
 	parked    kind = "park"
 	requested kind = "request" // to the platform, that took effect
 	acted     kind = "action"  // that writes
+	looks     kind = "look"    // for rooms with work
 )
 
 // event is an effect that took place, at a time between from, when a process asked for it, and to.

@@ -35,7 +35,7 @@ const (
 	settling  = 15 * time.Minute // in which all must have ended afterwards
 	agent     = "agent"
 	asker     = "ada"
-	waits     = time.Minute // for an approval
+	waits     = 2 * time.Minute // for an approval
 )
 
 // simulation is one seed.

@@ -127,7 +127,11 @@ func (p *process) overNetwork(ctx context.Context, c storagetest.Call, do func()
 		over.effect, over.slow = true, 10*time.Millisecond
 	}
 	if c.Method != "Note" {
-		return act(ctx, p, over, do)
+		err := act(ctx, p, over, do)
+		if c.Method == "OpenRooms" && err == nil {
+			p.w.log.add(event{from: time.Now(), to: time.Now(), by: p.name, what: looks})
+		}
+		return err
 	}
 	id, e, n := c.Args[0].(chat.RunID), c.Args[1].(chat.Epoch), c.Args[2].(chat.Note)
 	over.name = noteName(n)
