@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -154,6 +155,55 @@ func TestApprovedBeforeTheRunWaitsAndThenAFault(t *testing.T) {
 			if o := w.run(acc).Outcome; o.Status != answer.Completed || shop.times() != 1 {
 				w.Errorf("later the run is %+v, and the call was made %d times; want it to be completed, and 1", o, shop.times())
 			}
+		}))
+	}
+}
+
+// slowly is a surface that waits before it shows anything.
+type slowly struct {
+	core.Surface
+}
+
+func (s slowly) Show(ctx context.Context, a *answer.Answer, note func(chat.Shown) error) error {
+	time.Sleep(30 * time.Second)
+	return s.Surface.Show(ctx, a, note)
+}
+
+// A card that is pressed while the asker's later message is added to it ends with the decision.
+func TestCardIsPressedWhileItChanges(t *testing.T) {
+	for _, slow := range []string{"the platform", "the store"} {
+		t.Run(slow, subtest.Of(withHarness, func(w *harness) {
+			open, changes := w.cfg.Open, false
+			w.cfg.Open = func(ctx context.Context, r chat.Run) (core.Surface, error) {
+				s, err := open(ctx, r)
+				if changes = changes || r.Room == "fake/olga" && r.Kind == chat.RunNotify && r.Epoch > 1; changes && slow == "the platform" && r.Kind == chat.RunNotify {
+					return slowly{s}, err
+				}
+				return s, err
+			}
+			_, n, acc := withCards(w, func(_ context.Context, c storagetest.Call, do func() error) error {
+				if c.Method == "Note" && changes && slow == "the store" && c.Args[2].(chat.Note).Verdict != nil {
+					time.Sleep(30 * time.Second)
+				}
+				return do()
+			})
+			time.Sleep(10 * time.Second)
+			n.sendText("Please hurry")
+			for range 100 {
+				if time.Sleep(time.Second); changes {
+					break
+				}
+			}
+			n.deliver(chat.Choice(pressed(w.openQuestion("fake/olga"), 0).by("olga")))
+			w.waitAnswer(acc)
+			time.Sleep(5 * time.Minute)
+			w.chat.forgetSeen() // cards change after their ends
+			for _, m := range w.chat.visible() {
+				if strings.Contains(m, "✎") && strings.Contains(m, "Approved.") {
+					return
+				}
+			}
+			w.Errorf("shown is %q, changes %v", w.chat.visible(), changes)
 		}))
 	}
 }

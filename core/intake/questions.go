@@ -32,6 +32,7 @@ type QuestionStore interface {
 	access.PresenceStore
 	Memory(ctx context.Context, id chat.MemoryID) (chat.Memory, error)
 	QuestionOf(ctx context.Context, run chat.RunID) (chat.Question, error)
+	Reopen(ctx context.Context, id chat.RunID) error
 	Retire(ctx context.Context, id string) (chat.Accepted, error)
 	Run(ctx context.Context, id chat.RunID) (chat.Run, error)
 	RunOf(ctx context.Context, id chat.MemoryID) (chat.Run, error)
@@ -140,14 +141,20 @@ func (qs *Questions) RetireNotice(ctx context.Context, room chat.RoomID, key str
 	return qs.retire(ctx, q)
 }
 
-// RetireClosed removes the buttons of a run whose question was closed without a choice while they were being posted: retire can't do so before. It
-// fails with the error of the store.
-func (qs *Questions) RetireClosed(ctx context.Context, run chat.RunID) error {
+// RetireClosed ends the question of a notice that was closed while the notice was being written, which its result can't do before. Without a choice,
+// a run removes the buttons. With one, its result is shown again: both runs have written the same messages. That repeats the handler, as after a
+// crash, and is done for the handler with the name again only. It fails with the error of the store.
+func (qs *Questions) RetireClosed(ctx context.Context, run chat.RunID, again string) error {
 	q, err := qs.Store.QuestionOf(ctx, run)
-	if err != nil || q.Run != run || q.ResultRun != "" || q.Open(time.Now()) {
+	switch {
+	case err != nil || q.Run != run || q.Open(time.Now()) || q.ResultRun != "" && q.Handler != again:
 		return chat.Unless(err, chat.ErrNotFound)
+	case q.ResultRun != "":
+		err = qs.Store.Reopen(ctx, q.ResultRun)
+	default:
+		_, err = qs.Store.Retire(ctx, q.ID)
 	}
-	if _, err = qs.Store.Retire(ctx, q.ID); err == nil {
+	if err == nil {
 		qs.Lanes.Wake(schedule.Lane{Room: q.Room, Control: true})
 	}
 	return chat.Unless(err, answer.ErrLost)

@@ -173,11 +173,40 @@ func (ak *asking) offering() *answer.Choices {
 // attempt without a question needs no write. It fails with the error of the store.
 func (ak *asking) withdraw(o answer.Outcome) error {
 	if ak.at.run.Kind == chat.RunNotify {
-		return ak.journal.persist(ak.at.life, func() error { return ak.Questions.RetireClosed(ak.at.life, ak.at.run.ID) })
+		return ak.journal.persist(ak.at.life, func() error { return ak.Questions.RetireClosed(ak.at.life, ak.at.run.ID, consent.Handler) })
 	} else if o.Offer != nil || ak.offering() == nil && ak.at.run.Epoch < 2 {
 		return nil
 	}
 	return ak.journal.persist(ak.at.life, func() error { return ak.Store.Withdraw(ak.at.life, ak.at.run.Room, ak.at.run.ID) })
+}
+
+// takeOver gives the result of a choice the messages of the notice that asked, if that was still being written then: its own ones follow, and are
+// deleted. It fails with the error of the store.
+func (ak *asking) takeOver() error {
+	run := &ak.at.run
+	if run.Kind != chat.RunChoiceResult || run.Verdict != nil {
+		return nil
+	}
+	return ak.journal.persist(ak.at.life, func() error {
+		q, err := ak.Store.QuestionOf(ak.at.life, run.ID)
+		var asker chat.Run
+		if err == nil {
+			asker, err = ak.journal.Store.Run(ak.at.life, q.Run)
+		}
+		ended := asker.Outcome.Done() || asker.Verdict != nil
+		if err != nil || asker.Kind != chat.RunNotify || !ended || len(asker.Shown) == 0 || len(run.Shown) > 0 && run.Shown[0].ID == asker.Shown[0].ID {
+			return chat.Unless(err, chat.ErrNotFound)
+		}
+		shown := slices.Clone(asker.Shown)
+		for _, s := range run.Shown {
+			s.Part += len(asker.Shown)
+			shown = append(shown, s)
+		}
+		if err = ak.journal.note(chat.Note{Shown: shown}); err == nil {
+			run.Shown, ak.journal.shown, ak.journal.posted = shown, shown, true
+		}
+		return err
+	})
 }
 
 // wait shows w.Ask, if there is a question, and parks the run. It returns [chat.ErrParked], which ends the turn

@@ -77,6 +77,9 @@ func (x *execution) begin() (surface Surface, refused error, ended bool, err err
 		x.ending.abandon()
 		return nil, nil, true, x.finish(chat.Verdict{Outcome: answer.Outcome{Status: chat.StatusOf(refused), Withdrawn: true}})
 	}
+	if err := x.asking.takeOver(); err != nil {
+		return nil, nil, false, err
+	}
 	surface, err = x.Display.Open(x.at.life, *run)
 	if errors.Is(err, chat.ErrUnreached) {
 		x.ending.abandon()

@@ -42,8 +42,9 @@ type Questions interface {
 	Complete(q chat.Question) (chat.Question, error)
 	// Text returns the text above the options of a question that was asked, or the error of the store.
 	Text(ctx context.Context, q chat.Question) (string, error)
-	// RetireClosed removes the options of a run whose question was closed without a choice. It fails with the error of the store.
-	RetireClosed(ctx context.Context, run chat.RunID) error
+	// RetireClosed removes the options of a run whose question was closed without a choice, or shows the result of one of the handler again. It
+	// fails with the error of the store.
+	RetireClosed(ctx context.Context, run chat.RunID, again string) error
 	// CarryOut passes a choice, or a question that was closed without one, to its handler, once or again after a crash, and returns the
 	// text to show. It fails if the handler does.
 	CarryOut(ctx context.Context, q chat.Question) (says string, err error)

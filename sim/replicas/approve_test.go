@@ -186,19 +186,6 @@ func (w *simulation) judge(r *room) (wrong []string) {
 	return wrong
 }
 
-// overlaps counts the requests of a run after the one that took over its messages has started: until the store knows that they are there, both write.
-func (h *history) overlaps(run, next chat.Run) (n int) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	began := slices.IndexFunc(h.all, func(e event) bool { return e.what == started && e.room == next.Room && e.turn == next.Response })
-	for _, e := range h.all[max(began, 0):] {
-		if began >= 0 && e.what == requested && e.room == run.Room && e.turn == run.Response {
-			n++
-		}
-	}
-	return n
-}
-
 const oversleeps = 15 // times that a process looks for work, every five seconds: each minute it also looks for lost wake-ups
 
 // sleeps reports whether a run still waited after a decision, and until its time was over, though a process has looked for work several times
@@ -262,8 +249,8 @@ func (r *room) closed(runs []chat.Run) (wrong []string) {
 		card := r.w.platform.visible(func(m post) bool {
 			return m.room == r.id && (m.turn == run.Response || m.turn == result.Response)
 		})
-		doubts := r.w.log.doubts[run.ID] + r.w.log.doubts[result.ID] + r.w.log.late(run) + r.w.log.late(result) + r.w.log.overlaps(run, result)
-		beside := len(r.w.platform.shown(r.id, result.Response)) > 0 // the choice came while the card was being changed
+		doubts := r.w.log.doubts[run.ID] + r.w.log.doubts[result.ID] + r.w.log.late(run) + r.w.log.late(result)
+		beside := len(r.w.platform.shown(r.id, result.Response)) > 0 // a later card forbids that the result is shown again
 		open := !beside && slices.ContainsFunc(card, func(m post) bool { return m.offer != nil && m.offer.Chosen == 0 })
 		text := solid(joinPosts(card))
 		shows := slices.ContainsFunc(want, func(s string) bool { return strings.Contains(text, solid(s)) })

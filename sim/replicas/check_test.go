@@ -109,8 +109,6 @@ func (r *room) excused(run chat.Run, last bool) []string {
 		return nil
 	case o.Status == answer.Superseded && (!last || r.steers() && len(run.Inputs) == 0): // its messages may have joined the run before
 		return nil
-	case o.Status == answer.Stopped && run.Kind == chat.RunChoiceResult: // the run that asked has replaced the card since: until its messages are known, both write
-		return nil
 	case o.Status == answer.Stopped && slices.ContainsFunc(r.stops, func(at time.Time) bool { return !at.Before(run.Opened) }):
 		return nil
 	case o.Failure == llm.SetAside && (run.Blamed >= 3 || run.Deaths >= 12 || run.Attempts >= 6):
