@@ -188,34 +188,6 @@ func chose(ctx context.Context, store ParkStore, run chat.RunID, waitedFor strin
 	return q, err == nil && q.Run == run && isFor(q.Payload, waitedFor) && q.By != "", chat.Unless(err, chat.ErrNotFound)
 }
 
-const maxParked = 1000 // open runs among which those are searched; there are far fewer
-
-// WakeDecided wakes the parked runs for which a user has decided just before they were parked, if their holder died before it could look for
-// that. It can be called at any time, by several processes. It fails with the error of the store.
-func (ts *Turns) WakeDecided(ctx context.Context) error {
-	open, err := ts.Asking.Parking.RunsSince(ctx, time.Time{}, chat.OpenRuns, maxParked)
-	for _, run := range open {
-		if run.Parked && time.Now().Before(run.Ready) {
-			err = errors.Join(err, ts.wakeDecided(ctx, run))
-		}
-	}
-	return err
-}
-
-func (ts *Turns) wakeDecided(ctx context.Context, run chat.Run) error {
-	var c continuation
-	data, err := ts.Asking.Parking.Continuation(ctx, run.ID)
-	if err != nil || json.Unmarshal(data, &c) != nil { // it is over, or load reports it
-		return chat.Unless(err, chat.ErrNotFound)
-	}
-	_, chosen, err := chose(ctx, ts.Asking.Parking, run.ID, c.For)
-	decided, failed := ts.Endings.Approvals.Decided(ctx, c.For)
-	if chosen || decided {
-		return ts.Asking.Parked.Continue(ctx, run.ID, run.Room)
-	}
-	return errors.Join(err, failed)
-}
-
 // approver asks for approvals. It waits for a store that is down: a run that failed would leave cards whose buttons have no effect.
 type approver struct {
 	*consent.Approvals
