@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,18 +36,18 @@ func withCards(w *harness, around func(ctx context.Context, c storagetest.Call, 
 func TestApprovalOutlivesOutages(t *testing.T) {
 	for _, method := range []string{"RequestApproval", "DirectRoom", "Approval", "DecideApproval", "Owner"} {
 		t.Run(method, subtest.Of(withHarness, func(w *harness) {
-			failed := time.Time{}
+			var failed atomic.Pointer[time.Time]
 			shop, n, acc := withCards(w, func(_ context.Context, c storagetest.Call, do func() error) error {
-				if c.Method == method && failed.IsZero() {
-					failed = time.Now()
-				}
-				if c.Method == method && time.Since(failed) < 20*time.Second {
-					return errDown
+				if now := time.Now(); c.Method == method {
+					failed.CompareAndSwap(nil, &now)
+					if since := failed.Load(); since != nil && time.Since(*since) < 20*time.Second {
+						return errDown
+					}
 				}
 				return do()
 			})
 			time.Sleep(time.Minute)
-			failed = time.Time{} // once more, during the decision
+			failed.Store(nil) // once more, during the decision
 			n.deliver(chat.Choice(pressed(w.openQuestion("fake/olga"), 0).by("olga")))
 			w.wantAnswer(acc, answer.Completed, "Tea is on its way.")
 			time.Sleep(time.Minute)
@@ -61,16 +62,16 @@ func TestApprovalOutlivesOutages(t *testing.T) {
 // A decision just before the run waits for it makes the run continue at once.
 func TestApprovedBeforeTheRunWaits(t *testing.T) {
 	withHarness(t, func(w *harness) {
-		var n *process
+		var n atomic.Pointer[process]
 		shop, first, acc := withCards(w, func(ctx context.Context, c storagetest.Call, do func() error) error {
 			if c.Method == "Park" {
 				time.Sleep(5 * time.Second)
-				n.deliver(chat.Choice(pressed(w.openQuestion("fake/olga"), 0).by("olga")))
+				n.Load().deliver(chat.Choice(pressed(w.openQuestion("fake/olga"), 0).by("olga")))
 				time.Sleep(5 * time.Second)
 			}
 			return do()
 		})
-		n = first
+		n.Store(first)
 		time.Sleep(time.Minute)
 		w.chat.forgetSeen() // cards change after their ends
 		if o := w.run(acc).Outcome; o.Status != answer.Completed || shop.times() != 1 {
@@ -106,16 +107,16 @@ func TestCardClosesWhileItIsPosted(t *testing.T) {
 // A run that ends without its call, after the process that asked about it died before it waited, closes the request and its cards.
 func TestEndedBeforeTheRunWaits(t *testing.T) {
 	withHarness(t, func(w *harness) {
-		died := false
+		var died atomic.Bool
 		_, n, acc := withCards(w, func(_ context.Context, c storagetest.Call, do func() error) error {
-			if c.Method == "Park" && !died {
+			if c.Method == "Park" && !died.Load() {
 				return errDown
 			}
 			return do()
 		})
 		time.Sleep(10 * time.Second)
 		n.Interrupt()
-		died = true
+		died.Store(true)
 		w.start()
 		w.waitAnswer(acc)
 		time.Sleep(time.Minute)
@@ -133,21 +134,20 @@ func TestApprovedBeforeTheRunWaitsAndThenAFault(t *testing.T) {
 		"the process dies":                (*process).Interrupt,
 	} {
 		t.Run(name, subtest.Of(withHarness, func(w *harness) {
-			var n *process
-			parked := false
+			var n atomic.Pointer[process]
+			var parked atomic.Bool
 			shop, first, acc := withCards(w, func(_ context.Context, c storagetest.Call, do func() error) error {
-				if c.Method == "Park" && !parked {
-					parked = true
+				if c.Method == "Park" && parked.CompareAndSwap(false, true) {
 					time.Sleep(5 * time.Second)
-					n.deliver(chat.Choice(pressed(w.openQuestion("fake/olga"), 0).by("olga")))
+					n.Load().deliver(chat.Choice(pressed(w.openQuestion("fake/olga"), 0).by("olga")))
 					time.Sleep(5 * time.Second)
 					err := do()
-					fault(n)
+					fault(n.Load())
 					return errors.Join(err, errDown)
 				}
 				return do()
 			})
-			n = first
+			n.Store(first)
 			time.Sleep(20 * time.Second)
 			w.start()
 			time.Sleep(2 * time.Minute)
@@ -173,16 +173,20 @@ func (s slowly) Show(ctx context.Context, a *answer.Answer, note func(chat.Shown
 func TestCardIsPressedWhileItChanges(t *testing.T) {
 	for _, slow := range []string{"the platform", "the store"} {
 		t.Run(slow, subtest.Of(withHarness, func(w *harness) {
-			open, changes := w.cfg.Open, false
+			open := w.cfg.Open
+			var changes atomic.Bool
 			w.cfg.Open = func(ctx context.Context, r chat.Run) (core.Surface, error) {
 				s, err := open(ctx, r)
-				if changes = changes || r.Room == "fake/olga" && r.Kind == chat.RunNotify && r.Epoch > 1; changes && slow == "the platform" && r.Kind == chat.RunNotify {
+				if r.Room == "fake/olga" && r.Kind == chat.RunNotify && r.Epoch > 1 {
+					changes.Store(true)
+				}
+				if changes.Load() && slow == "the platform" && r.Kind == chat.RunNotify {
 					return slowly{s}, err
 				}
 				return s, err
 			}
 			_, n, acc := withCards(w, func(_ context.Context, c storagetest.Call, do func() error) error {
-				if c.Method == "Note" && changes && slow == "the store" && c.Args[2].(chat.Note).Verdict != nil {
+				if c.Method == "Note" && changes.Load() && slow == "the store" && c.Args[2].(chat.Note).Verdict != nil {
 					time.Sleep(30 * time.Second)
 				}
 				return do()
@@ -190,7 +194,7 @@ func TestCardIsPressedWhileItChanges(t *testing.T) {
 			time.Sleep(10 * time.Second)
 			n.sendText("Please hurry")
 			for range 100 {
-				if time.Sleep(time.Second); changes {
+				if time.Sleep(time.Second); changes.Load() {
 					break
 				}
 			}
@@ -203,7 +207,7 @@ func TestCardIsPressedWhileItChanges(t *testing.T) {
 					return
 				}
 			}
-			w.Errorf("shown is %q, changes %v", w.chat.visible(), changes)
+			w.Errorf("shown is %q, changes %v", w.chat.visible(), changes.Load())
 		}))
 	}
 }
