@@ -121,8 +121,8 @@ func TestTelegramDraftBelowMessages(t *testing.T) {
 		c.Pass(2 * time.Second)
 		c.waitDraft(fake, "A beginning")
 		c.waitShown(c.ada, "The end.")
-		if n := len(fake.AllDrafts(ada)); n < 3 { // removed by the command, and by its answer
-			t.Errorf("the draft appeared %d times; want at least 3", n)
+		if n := len(fake.AllDrafts(ada)); n < 2 { // removed by the command and by its answer, which can come before it appears again
+			t.Errorf("the draft appeared %d times; want at least 2", n)
 		}
 	})
 }
