@@ -167,8 +167,8 @@ type Generator struct {
 
 const maxParked = 1000 // open runs among which those are searched; there are far fewer
 
-// WakeDecided wakes the parked runs for which a user has decided just before they were parked, if their holder died before it could look for
-// that. It can be called at any time, by several processes. It fails with the error of the store.
+// WakeDecided wakes the parked runs whose request a user has decided just before they were parked, if their holder could not check that
+// afterwards, as when it died. It can be called at any time, by several processes. It fails with the error of the store.
 func (ts *Turns) WakeDecided(ctx context.Context) error {
 	open, err := ts.Asking.Parking.RunsSince(ctx, time.Time{}, chat.OpenRuns, maxParked)
 	for _, run := range open {
