@@ -14,6 +14,7 @@ import (
 	"parley/connectors/connectortest"
 	"parley/core/answer"
 	"parley/core/llm"
+	"parley/progressive"
 )
 
 const agentToken = "token-0123456789abcdef"
@@ -108,11 +109,13 @@ func TestAgentSpeaksWithFilesAndChoices(t *testing.T) {
 		c.waitShown(c.ada, "Thread")
 		c.WaitIdle()
 		thread := a.asked()[0].ThreadID
+		c.InjectFault(connectortest.Fault{Op: progressive.Post, Hold: 5 * time.Second})
 		for _, want := range []string{"accepted", "duplicate"} {
 			if status, text := c.postAsAgent(agentToken, "late", late(thread)); status != http.StatusAccepted || !strings.Contains(text, want) {
 				t.Fatalf("%d %s; want %s", status, text, want)
 			}
 		}
+		c.Pass(time.Second) // the platform has refused the message by now
 		c.crash()
 		c.start()
 		c.Pass(30 * time.Second)
@@ -123,7 +126,7 @@ func TestAgentSpeaksWithFilesAndChoices(t *testing.T) {
 			}
 		}
 		if !slices.Equal(files, []string{"times.txt: 09:30 late"}) || !slices.Equal(w.Buttons(c.ada), []string{"Yes, please", "No"}) || !slices.Contains(connectortest.BotTexts(c, c.ada), "Your train is late. Shall I book another?") {
-			t.Errorf("people see the files %q and the buttons %q", files, w.Buttons(c.ada))
+			t.Errorf("people see the files %q and the buttons %q with the texts %q", files, w.Buttons(c.ada), connectortest.BotTexts(c, c.ada))
 		}
 		w.Press(connectortest.Ada, c.ada, 0)
 		c.Pass(time.Minute)
