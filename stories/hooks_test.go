@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"parley/config"
@@ -68,6 +69,7 @@ func TestHookAnswersOncePerKey(t *testing.T) {
 		if code, says := c.callHook("build", body, "Idempotency-Key", "1"); code != http.StatusAccepted || says != "accepted" {
 			c.Fatalf(`the hook replies %d %s; want %d and "accepted"`, code, says, http.StatusAccepted)
 		}
+		synctest.Wait()
 		c.crash()
 		c.start()
 		c.Pass(time.Minute)
