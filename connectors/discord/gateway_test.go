@@ -49,16 +49,18 @@ func TestMissingHeartbeatAckReconnects(t *testing.T) {
 	})
 }
 
-// DR-14: a heartbeat that Discord asks for is sent at once.
+// DR-14: a heartbeat that Discord asks for is sent at once, with the number of the newest event.
 func TestHeartbeatOnRequest(t *testing.T) {
 	withBot(t, func(w *botHarness) {
 		w.start()
 		for range 3 {
-			before := w.fake.Heartbeats()
+			before, last := w.fake.Heartbeats(), w.fake.LastHeartbeat()
+			w.say("tick")
+			w.settle()
 			w.fake.RequestHeartbeat()
 			w.settle()
-			if n := w.fake.Heartbeats() - before; n != 1 {
-				w.Errorf("%d heartbeats came; want 1", n)
+			if n := w.fake.Heartbeats() - before; n != 1 || w.fake.LastHeartbeat() == last || w.fake.LastHeartbeat() == "null" {
+				w.Errorf("%d heartbeats came, the last with %s after %s; want 1 with a new number", n, w.fake.LastHeartbeat(), last)
 			}
 		}
 	}, discordfake.WithHeartbeat(10000*time.Hour)) // its own come later

@@ -108,6 +108,24 @@ func TestModalAfterAKill(t *testing.T) {
 	})
 }
 
+// A question about a message quotes it, also if the bot has not heard it, and after a restart.
+func TestAskAbout(t *testing.T) {
+	withBot(t, func(w *botHarness) {
+		id := w.say("The kettle boils at noon.")
+		w.start()
+		w.fake.Menu(id, w.ann, "Ask about this")
+		w.settle()
+		for _, again := range []func(){func() {}, func() { w.kill(); w.restartAndWait() }} {
+			again()
+			w.fake.SubmitModal(w.channel, "", w.ann, w.fake.Opened().ID, "text", "When?")
+			w.settle()
+			if m := w.newest(); m.Text != "When?" || m.Quoted.Text != "The kettle boils at noon." {
+				t.Errorf("it hears %+v; want the question with the quotation", m)
+			}
+		}
+	})
+}
+
 // What Discord invents later is answered with a sentence, or not at all, and nothing else is lost by it.
 func TestUnknownInteractions(t *testing.T) {
 	withBot(t, func(w *botHarness) {

@@ -76,6 +76,7 @@ func (s *Server) handleFrame(c *conn, data []byte) (beat bool) {
 	}
 	switch in.Op {
 	case opHeartbeat:
+		s.hub.beaten = string(in.Data)
 		s.beat(c)
 		return true
 	case opIdentify:

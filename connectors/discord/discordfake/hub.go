@@ -42,6 +42,7 @@ type hub struct {
 	mischief   mischief
 	dropAcks   int    // negative: all
 	beats      int    // heartbeats that came
+	beaten     string // in the last one
 	silent     int    // connections that get no HELLO; negative: all
 	deaf       int    // resumes that get no answer; negative: all
 	resumeURL  string // in place of the gateway's own
@@ -196,6 +197,13 @@ func (s *Server) SetResumeURL(url string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.hub.resumeURL = url
+}
+
+// LastHeartbeat is the data of the op 1 that came last.
+func (s *Server) LastHeartbeat() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.hub.beaten
 }
 
 // Heartbeats is how many op 1 came.
