@@ -27,6 +27,7 @@ var usual = []string{
 	`{"choices":[{"index":0,"delta":{"reasoning_content":"hm","content":null},"logprobs":{"content":[{"token":"a","logprob":-0.1,"top_logprobs":[]}]}}]}`,
 	` { "choices" : [ { "index" : 0 , "delta" : { "content" : "a" , "tool_calls" : null } } ] , "usage" : null } `,
 	`{"choices":[{"index":0,"delta":null,"finish_reason":"length"}],"x":[true,false,-0.5E-7,{}]}`,
+	`{"choices":[{"index":0,"delta":{"content":null,"refusal":null,"reasoning_content":"hm"}}]}`,
 	`{"choices":[{"index":1,"delta":{"content":"no"}}]}`,
 }
 
