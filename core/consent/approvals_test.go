@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -187,6 +188,10 @@ func TestAskedInTheAnswer(t *testing.T) {
 		want    chat.Decision
 	}{"Once": {false, chat.Used}, "Always here": {false, chat.Always}, "Deny": {true, chat.Denied}} {
 		d := newApprovals()
+		audited := ""
+		d.Audit = func(_ context.Context, by chat.EntityID, what, about string) {
+			audited += fmt.Sprintf("%s %s %s\n", by, what, about)
+		}
 		if _, _, err := d.asks("olga", `{}`, action.Writes, shop); !errors.Is(err, chat.ErrParked) || len(d.waits) != 1 || d.waits[0].Ask == nil {
 			t.Fatalf("asked: %v, %+v", err, d.waits)
 		}
@@ -194,6 +199,9 @@ func TestAskedInTheAnswer(t *testing.T) {
 		asked, refused, err := d.asks("olga", `{}`, action.Writes, shop)
 		if err != nil || !asked || (refused != "") != c.refused {
 			t.Errorf("%s: %v, %q, %v", option, asked, refused, err)
+		}
+		if want := map[string]string{"Once": "approved", "Always here": "always", "Deny": "denied"}[option]; !strings.HasPrefix(audited, "olga "+want+" ") || strings.Count(audited, "\n") != 1 {
+			t.Errorf("%s: the audit log has %q; want one line of %s", option, audited, want)
 		}
 		for _, a := range d.all {
 			if a.Decision != c.want || a.By != "olga" || strings.Contains(a.Arguments, "{") {
