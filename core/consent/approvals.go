@@ -207,7 +207,7 @@ func (ap *Approvals) Approve(ctx context.Context, c *action.Call, t *action.Tool
 func (ap *Approvals) ask(ctx context.Context, c *action.Call, t *action.Tool, r chat.Approval, d described) (refused string, err error) {
 	replaces, err := ap.replace(ctx, r)
 	if err == nil {
-		err = keepEdit(ctx, ap, r, d.edit)
+		err = keepEdit(ctx, ap.Notes, r, d.edit)
 	}
 	if err != nil {
 		return "", err

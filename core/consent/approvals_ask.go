@@ -294,7 +294,7 @@ func (ap *Approvals) Chosen(ctx context.Context, q chat.Question) (string, error
 	}
 	at, err := ap.words().chosenAt(ctx, q)
 	if err == nil && to == chat.Amended && q.Run == "" && asked.Decision == chat.Pending {
-		err = keepWritten(ctx, ap, asked, q, at)
+		err = keepWritten(ctx, ap.Notes, asked, q, at)
 	}
 	if err != nil {
 		return "", err

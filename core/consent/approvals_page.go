@@ -52,7 +52,7 @@ func (ap *Approvals) EditOf(ctx context.Context, id string) (*chat.Edit, error) 
 }
 
 // keepEdit stores the arguments of r for the operator's page: there can be no card.
-func keepEdit(ctx context.Context, ap *Approvals, r chat.Approval, edit *chat.Edit) error {
+func keepEdit(ctx context.Context, store NoteStore, r chat.Approval, edit *chat.Edit) error {
 	if edit == nil {
 		return nil
 	}
@@ -60,13 +60,13 @@ func keepEdit(ctx context.Context, ap *Approvals, r chat.Approval, edit *chat.Ed
 	if err != nil {
 		return err
 	}
-	return ap.Notes.SaveNote(ctx, chat.RoomNote{Room: r.Room, Kind: chat.EditNote, Key: r.ID, Text: string(kept), At: r.At, Expires: r.Expires.Add(keptWords)})
+	return store.SaveNote(ctx, chat.RoomNote{Room: r.Room, Kind: chat.EditNote, Key: r.ID, Text: string(kept), At: r.At, Expires: r.Expires.Add(keptWords)})
 }
 
 // keepWritten stores the words of q before they decide r at a time. Of several decisions only one counts, so the time is a part of the key.
-func keepWritten(ctx context.Context, ap *Approvals, r chat.Approval, q chat.Question, at time.Time) error {
+func keepWritten(ctx context.Context, store NoteStore, r chat.Approval, q chat.Question, at time.Time) error {
 	r.By, r.Decided = q.By, at
-	return ap.Notes.SaveNote(ctx, chat.RoomNote{Room: r.Room, Kind: chat.EditNote, Key: writtenKey(r), Text: q.Options[q.Choice], At: at, Expires: at.Add(keptWords)})
+	return store.SaveNote(ctx, chat.RoomNote{Room: r.Room, Kind: chat.EditNote, Key: writtenKey(r), Text: q.Options[q.Choice], At: at, Expires: at.Add(keptWords)})
 }
 
 func writtenKey(r chat.Approval) string {
