@@ -14,7 +14,6 @@ import (
 	"parley/config"
 	"parley/connectors/connectortest"
 	"parley/connectors/connectortest/discordworld"
-	"parley/models/modelfake"
 )
 
 // operator is an owner at the operator's page.
@@ -73,26 +72,35 @@ func (o *operator) id(page string) string {
 	return strings.NewReplacer("&#43;", "+", "&#39;", "'", "&amp;", "&").Replace(found[1])
 }
 
+// orderEach has Ada, who owns the gateway and is logged in, order tea, and Bob order gold. decide is called while each call waits.
+func (c *chatHarness) orderEach(decide func(o *operator, in connectortest.Room, item string)) (*operator, *toolServer) {
+	c.Helper()
+	s := withShop(c, func(cfg *config.Config) {
+		cfg.People.Allowed = append(cfg.People.Allowed, config.Member(c.Account(connectortest.Bob)))
+	})
+	o := c.logIn(connectortest.Ada)
+	for _, who := range []struct {
+		user connectortest.User
+		chat connectortest.Room
+		item string
+	}{{connectortest.Ada, c.ada, "tea"}, {connectortest.Bob, c.Direct(connectortest.Bob), "gold"}} {
+		c.queueCall("shop__order", `{"item":"`+who.item+`"}`, "Here is the "+who.item)
+		c.Say(who.user, who.chat, "Order "+who.item)
+		c.waitShown(c.ada, `{"item":"`+who.item+`"}`)
+		decide(o, who.chat, who.item)
+	}
+	return o, s
+}
+
 // The bot gives the owner a code. A call is approved on the page instead of in the chat: it is made once, the buttons in the chat go, and a
 // second decision changes nothing.
 func TestChatApprovalOnTheOperatorsPage(t *testing.T) {
 	onEachPlatform(t, nil, func(c *chatHarness) {
-		s, w := withShop(c, func(cfg *config.Config) {
-			cfg.People.Allowed = append(cfg.People.Allowed, config.Member(c.Account(connectortest.Bob)))
-		}), c.Platform.(buttonPlatform)
-		o := c.logIn(connectortest.Ada)
-		bob := c.Direct(connectortest.Bob)
-		for _, who := range []struct {
-			user connectortest.User
-			chat connectortest.Room
-			item string
-		}{{connectortest.Ada, c.ada, "tea"}, {connectortest.Bob, bob, "gold"}} {
-			c.model.Queue(modelfake.Script{modelfake.ToolCall("c", "shop__order", `{"item":"`+who.item+`"}`)}, modelfake.Script{modelfake.Text("Here is the " + who.item)})
-			c.Say(who.user, who.chat, "Order "+who.item)
-			c.waitShown(c.ada, `{"item":"`+who.item+`"}`)
+		w := c.Platform.(buttonPlatform)
+		o, s := c.orderEach(func(o *operator, in connectortest.Room, item string) {
 			c.Pass(time.Minute)
 			page := o.get("/requests")
-			if !strings.Contains(page, "shop/order (write)") || !strings.Contains(page, who.item) {
+			if !strings.Contains(page, "shop/order (write)") || !strings.Contains(page, item) {
 				t.Errorf("the page lacks the request: %s", page)
 			}
 			id := o.id(page)
@@ -100,14 +108,14 @@ func TestChatApprovalOnTheOperatorsPage(t *testing.T) {
 				t.Errorf("the operator reads %s", said)
 			}
 			c.Pass(time.Minute)
-			c.waitShown(who.chat, "Here is the "+who.item)
+			c.waitShown(in, "Here is the "+item)
 			if got := w.Buttons(c.ada); len(got) > 0 {
 				t.Errorf("the owner has the buttons %q", got)
 			}
 			if said := o.post("/requests", "do", "deny", "id", id); !strings.Contains(said, "This request has closed.") {
 				t.Errorf("a second decision: %s", said)
 			}
-		}
+		})
 		c.wantDone(s, `order {"item":"tea"}`, `order {"item":"gold"}`)
 		if log := o.get("/audit?format=csv"); strings.Count(log, ",allow,") != 2 || !strings.Contains(log, "log in") {
 			t.Errorf("the audit log is %s", log)
@@ -116,6 +124,7 @@ func TestChatApprovalOnTheOperatorsPage(t *testing.T) {
 		if !strings.Contains(run, "Order tea") {
 			t.Errorf("the answers are %s", run)
 		}
+		bob := c.Direct(connectortest.Bob)
 		c.Say(connectortest.Bob, bob, "/admin")
 		c.waitShown(bob, "Only owners and staff")
 		if texts := connectortest.BotTexts(c, bob); slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(s, "code") }) {
@@ -128,24 +137,13 @@ func TestChatApprovalOnTheOperatorsPage(t *testing.T) {
 // refused with the reason, and decide nothing. The call, the model, the audit log and the card have those that were approved; a later press changes nothing.
 func TestChatArgumentsOnTheOperatorsPage(t *testing.T) {
 	onEachPlatform(t, nil, func(c *chatHarness) {
-		s, w := withShop(c, func(cfg *config.Config) {
-			cfg.People.Allowed = append(cfg.People.Allowed, config.Member(c.Account(connectortest.Bob)))
-		}), c.Platform.(buttonPlatform)
-		o := c.logIn(connectortest.Ada)
-		bob := c.Direct(connectortest.Bob)
-		for _, who := range []struct {
-			user connectortest.User
-			chat connectortest.Room
-			item string
-		}{{connectortest.Ada, c.ada, "tea"}, {connectortest.Bob, bob, "gold"}} {
-			c.queueCall("shop__order", `{"item":"`+who.item+`"}`, "Here is the "+who.item)
-			c.Say(who.user, who.chat, "Order "+who.item)
-			c.waitShown(c.ada, `{"item":"`+who.item+`"}`)
+		w := c.Platform.(buttonPlatform)
+		_, s := c.orderEach(func(o *operator, in connectortest.Room, item string) {
 			c.crash()
 			c.start()
 			c.Pass(time.Minute)
 			page := o.get("/requests")
-			if !strings.Contains(page, "{&#34;item&#34;:&#34;"+who.item+"&#34;}</textarea>") {
+			if !strings.Contains(page, "{&#34;item&#34;:&#34;"+item+"&#34;}</textarea>") {
 				t.Fatalf("the page lacks the arguments: %s", page)
 			}
 			id := o.id(page)
@@ -158,11 +156,11 @@ func TestChatArgumentsOnTheOperatorsPage(t *testing.T) {
 			if got := w.Buttons(c.ada); len(got) == 0 {
 				t.Error("arguments that do not fit have decided the call")
 			}
-			if said := o.post("/requests", "do", "change", "id", id, "text", `{"item": "silver `+who.item+`"}`); !strings.Contains(said, "Approved.") {
+			if said := o.post("/requests", "do", "change", "id", id, "text", `{"item": "silver `+item+`"}`); !strings.Contains(said, "Approved.") {
 				t.Errorf("the operator reads %s", said)
 			}
 			c.Pass(time.Minute)
-			c.waitShown(who.chat, "Here is the "+who.item)
+			c.waitShown(in, "Here is the "+item)
 			if got := w.Buttons(c.ada); len(got) > 0 {
 				t.Errorf("the owner has the buttons %q", got)
 			}
@@ -172,10 +170,10 @@ func TestChatArgumentsOnTheOperatorsPage(t *testing.T) {
 			if said := o.post("/requests", "do", "change", "id", id, "text", `{"item":"lead"}`); !strings.Contains(said, "This request has closed.") {
 				t.Errorf("a second decision: %s", said)
 			}
-			if log := o.get("/audit"); !strings.Contains(log, "{&#34;item&#34;:&#34;"+who.item+"&#34;} → {&#34;item&#34;: &#34;silver "+who.item+"&#34;}") {
+			if log := o.get("/audit"); !strings.Contains(log, "{&#34;item&#34;:&#34;"+item+"&#34;} → {&#34;item&#34;: &#34;silver "+item+"&#34;}") {
 				t.Errorf("the audit log is %s", log)
 			}
-		}
+		})
 		c.wantDone(s, `order {"item":"silver tea"}`, `order {"item":"silver gold"}`)
 		if said := strings.Join(connectortest.BotTexts(c, c.ada), "\n"); !strings.Contains(said, "changed the arguments and approved this:") || !strings.Contains(said, "silver gold") {
 			t.Errorf("the card is %s", said)
