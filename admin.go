@@ -39,7 +39,7 @@ type operatorsPage struct {
 func (g *Gateway) operatorsPage(e *edition) operatorsPage {
 	c := e.cfg.Admin.OIDC
 	return operatorsPage{e.cfg.Admin, admin.New(admin.Options{
-		Store: g.backends.store, Memo: g.backends.memo, Gateway: operators{g.runtime, g, e}, Agent: settings.Agent(e.cfg), Zone: e.cfg.Zone(), Device: web.Device, Log: g.env.Log,
+		Store: g.backends.store, Memo: g.backends.memo, Gateway: operators{g.runtime, g, e}, Agent: settings.Agent(e.cfg), Zone: e.cfg.Zone(), Fetch: g.fetch, Log: g.env.Log,
 		OIDC: admin.OIDC{Issuer: c.Issuer, ClientID: c.ClientID, ClientSecret: c.ClientSecret.Reveal(), Owners: c.Owners, Staff: c.Staff},
 	}).ServeHTTP}
 }

@@ -2,8 +2,10 @@ package stories_test
 
 import (
 	"fmt"
+	"html"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -422,6 +424,48 @@ func TestPersonTakesOverOnTheOperatorsPage(t *testing.T) {
 		}
 		if got := o.get("/audit"); !strings.Contains(got, "take over") || strings.Contains(got, "Reply 0") {
 			c.Errorf("the audit log is %s", got)
+		}
+	})
+}
+
+// The person on the operator's page opens the files of users, of the page and of a platform: a picture in the page, other files as downloads. Without a login they
+// are closed, and they go with the conversation.
+func TestPersonOpensFilesOnTheOperatorsPage(t *testing.T) {
+	withDesk(t, func(c *chatHarness, restart func()) {
+		o, bob, picture := c.logIn(connectortest.Ada), c.Direct(connectortest.Bob), modelfake.Picture(40, 30)
+		c.Say(connectortest.Bob, bob, "/person")
+		c.Pass(10 * time.Second)
+		c.SendFile(connectortest.Bob, bob, "The cup", connectortest.File{Name: "cup.png", Type: "image/png", Data: picture})
+		c.Pass(30 * time.Second)
+		id := c.newConversation()
+		upload := "/api/conversations/" + id + "/files?clientFileId=f1&name=list.txt"
+		if status, reply := c.request(http.MethodPost, upload, "text/plain", []byte("milk")); status != http.StatusCreated {
+			c.Fatalf("the upload is answered with %d %s", status, reply)
+		}
+		c.readAll(c.send(id, "1", "/person"))
+		c.request(http.MethodPost, "/api/conversations/"+id+"/messages/stream", "application/json", []byte(`{"clientMessageId":"2","text":"The list","files":["f1"]}`))
+		restart()
+		files := map[string]string{}
+		for _, request := range regexp.MustCompile(`href="/admin(/talk[^"]*)"`).FindAllStringSubmatch(o.get("/requests"), -1) {
+			shown := o.get(html.UnescapeString(request[1]))
+			for _, f := range regexp.MustCompile(`(src|href)="/admin(/file[^"]*)"`).FindAllStringSubmatch(shown, -1) {
+				address := html.UnescapeString(f[2])
+				files[f[1]+" "+o.get(address)] = address
+			}
+		}
+		asImage, asFile := files["src "+string(picture)], files["href milk"]
+		if asImage == "" || asFile == "" || files["href "+string(picture)] != asImage || len(files) != 3 {
+			c.Errorf("the pages lead to %q", files)
+		}
+		for _, address := range []string{asImage, asFile} {
+			if _, got := c.request(http.MethodGet, "/admin"+address, "", nil); !strings.Contains(got, "Log in") || strings.Contains(got, "milk") {
+				c.Errorf("without a login, %s is %s", address, got)
+			}
+		}
+		c.deleteConversation(id)
+		c.Pass(2 * time.Minute) // the visitor could undo it
+		if got := o.get(asFile); !strings.Contains(got, "not there any more") {
+			c.Errorf("after the deletion, the file is %s", got)
 		}
 	})
 }

@@ -159,5 +159,5 @@ func (a agentAPI) file(rw http.ResponseWriter, r *http.Request) {
 	}
 	r.Header.Del("Range") // the rest could not be fetched later
 	rw.Header().Set("Cache-Control", "no-store")
-	serveFile(rw, r, f.Name, cmp.Or(f.Type, "application/octet-stream"), bytes.NewReader(f.Data))
+	ServeFile(rw, r, f.Name, cmp.Or(f.Type, "application/octet-stream"), bytes.NewReader(f.Data))
 }

@@ -119,13 +119,13 @@ func (w *Web) file(rw http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		w.broken(rw, "read a file", err)
 	default:
-		serveFile(rw, r, f.Name, f.Type, f)
+		ServeFile(rw, r, f.Name, f.Type, f)
 	}
 }
 
-// serveFile replies with a file. Anything but an image is for download, and a policy forbids everything to a displayed
+// ServeFile replies with a file. Anything but an image is for download, and a policy forbids everything to a displayed
 // file: it comes from a stranger or a model, and has the page's origin.
-func serveFile(rw http.ResponseWriter, r *http.Request, name, kind string, content io.ReadSeeker) {
+func ServeFile(rw http.ResponseWriter, r *http.Request, name, kind string, content io.ReadSeeker) {
 	h := rw.Header()
 	h.Set("Content-Type", kind)
 	if !(llm.File{Type: kind}).Picture() {

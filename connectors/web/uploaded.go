@@ -48,7 +48,7 @@ func (a fileAPI) uploaded(rw http.ResponseWriter, r *http.Request) {
 		a.missing(rw, chat.ErrNotFound)
 		return
 	}
-	serveFile(rw, r, u.Name, u.Type, &pieces{ctx: r.Context(), store: a.web.opts.Store, id: u.ID, offset: offset{size: u.Size}, n: -1})
+	ServeFile(rw, r, u.Name, u.Type, &pieces{ctx: r.Context(), store: a.web.opts.Store, id: u.ID, offset: offset{size: u.Size}, n: -1})
 }
 
 // thumbnail serves the thumbnail of an image that a visitor has sent.
@@ -59,7 +59,7 @@ func (a fileAPI) thumbnail(rw http.ResponseWriter, r *http.Request) {
 	}
 	small, err := a.web.opts.Store.Piece(r.Context(), u.ID, chat.ThumbnailPiece)
 	if a.missing(rw, err); err == nil {
-		serveFile(rw, r, "", "image/jpeg", bytes.NewReader(small))
+		ServeFile(rw, r, "", "image/jpeg", bytes.NewReader(small))
 	}
 }
 

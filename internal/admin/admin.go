@@ -116,8 +116,9 @@ type Options struct {
 	Agent   chat.Agent
 	Zone    *time.Location // of times, and of the days of spending
 	OIDC    OIDC           // zero: no login with OpenID Connect
-	Device  func(*http.Request) string
-	Log     *slog.Logger
+	// Fetch downloads a file of a message from the connector of its room, of at most limit bytes. It fails with [chat.ErrNotFound] and [chat.ErrTooLarge].
+	Fetch func(ctx context.Context, connector string, f chat.Attachment, limit int64) (llm.File, error)
+	Log   *slog.Logger
 }
 
 // Admin serves the page. It is safe for concurrent use.
@@ -128,6 +129,7 @@ type Admin struct {
 	sso      *sso
 	pages    map[string]*template.Template
 	streams  chan struct{} // one for each live stream
+	opened   chan struct{} // one for each file that is held
 }
 
 //go:embed pages
@@ -138,7 +140,7 @@ var files embed.FS
 func New(o Options) *Admin {
 	a := &Admin{
 		Options: o, sessions: login.Sessions{Store: o.Memo, Name: sessionsName, Lasts: sessionTime}, sso: &sso{OIDC: o.OIDC},
-		pages: map[string]*template.Template{}, streams: make(chan struct{}, mostStreams),
+		pages: map[string]*template.Template{}, streams: make(chan struct{}, mostStreams), opened: make(chan struct{}, mostFiles),
 	}
 	for _, name := range []string{"login", "live", "page", "config", "talk"} {
 		a.pages[name] = template.Must(template.New("layout.html").ParseFS(files, "pages/layout.html", "pages/"+name+".html"))
@@ -204,6 +206,7 @@ func (a *Admin) routes() http.Handler {
 		}
 	}
 	mux.Handle("GET "+Path+"/events", a.loggedIn(route{Role: Staff}, a.events))
+	mux.Handle("GET "+Path+"/file", a.loggedIn(route{Role: Staff}, func(rw http.ResponseWriter, v *visit) { openFile(a, rw, v) }))
 	mux.HandleFunc("GET "+Path+"/login", func(rw http.ResponseWriter, _ *http.Request) { a.askToLogIn(rw, http.StatusOK, "") })
 	mux.HandleFunc("POST "+Path+"/login", a.logIn)
 	mux.HandleFunc("POST "+Path+"/logout", a.logOut)

@@ -22,7 +22,6 @@ import (
 	"parley/backends/sqlite/sqlitetest"
 	"parley/config"
 	"parley/connectors/connectortest"
-	"parley/connectors/web"
 	"parley/connectors/web/login"
 	"parley/core/access"
 	"parley/core/answer"
@@ -163,7 +162,7 @@ func newPage(t *testing.T, edit func(*admin.Options)) *page {
 	p.must(os.WriteFile(p.file, []byte("Be kind.\n"+evil), 0o600))
 	p.fill()
 	o := admin.Options{
-		Store: store, Memo: p.memo, Gateway: p.gateway, Agent: chat.Agent{ID: "agent", Name: evil}, Zone: time.UTC, Device: web.Device, Log: slog.New(slog.DiscardHandler),
+		Store: store, Memo: p.memo, Gateway: p.gateway, Agent: chat.Agent{ID: "agent", Name: evil}, Zone: time.UTC, Fetch: p.fetch, Log: slog.New(slog.DiscardHandler),
 	}
 	if edit != nil {
 		edit(&o)

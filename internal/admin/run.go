@@ -20,7 +20,7 @@ func (a *Admin) run(v *visit) view {
 	facts.add("Outcome", r.Run.State())
 	for _, id := range r.Run.Inputs {
 		m := check(a.Store.Memory(v.Context(), id))(v)
-		facts.add("Question of "+cmp.Or(m.Name, account(m.Author)), text.Visible(m.PromptText()))
+		facts.add("Question of "+cmp.Or(m.Name, account(m.Author)), text.Visible(m.PromptText())).attach(1, m)
 	}
 	facts.add("Answer", text.Visible(cmp.Or(r.Answer.Text, r.Run.Text)))
 	for _, f := range r.Facts {

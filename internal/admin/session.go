@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/connectors/web"
 	"parley/connectors/web/login"
 	"parley/core/chat"
 	"parley/core/text"
@@ -191,7 +192,7 @@ func (a *Admin) begin(rw http.ResponseWriter, r *http.Request, who string, role 
 		err = a.record(r, who, "log in", string(role))
 	}
 	if err == nil {
-		token, err = a.sessions.Begin(r.Context(), login.Session{Device: a.Device(r), Who: who, Role: string(role)})
+		token, err = a.sessions.Begin(r.Context(), login.Session{Device: web.Device(r), Who: who, Role: string(role)})
 	}
 	if err != nil {
 		a.broken(rw, "log in", err)

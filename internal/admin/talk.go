@@ -36,6 +36,7 @@ type talkLine struct {
 	at           time.Time
 	By, At, Text string
 	Side         string // a class: user, person, agent or note
+	Files        []attached
 }
 
 // state describes a conversation.
@@ -78,7 +79,7 @@ func showTalk(a *Admin, v *visit) view {
 // talkLines returns the last messages and notes of a conversation, oldest first.
 func talkLines(a *Admin, v *visit, h Handover) (all []talkLine) {
 	for _, m := range check(a.Store.Recent(v.Context(), h.Room, chat.Said, 0, mostMessages))(v) {
-		l := talkLine{m.At, cmp.Or(m.Name, h.Name), a.clock(m.At), m.PromptText(), "user"}
+		l := talkLine{m.At, cmp.Or(m.Name, h.Name), a.clock(m.At), m.PromptText(), "user", attachedTo(m)}
 		if m.Author == a.Agent.Entity() {
 			l.Side = "agent"
 			if as, said := h.Line(l.Text); as != "" {
@@ -88,7 +89,7 @@ func talkLines(a *Admin, v *visit, h Handover) (all []talkLine) {
 		all = append(all, l)
 	}
 	for _, n := range check(a.Store.Notes(v.Context(), h.Room, chat.StaffNote, mostMessages))(v) {
-		all = append(all, talkLine{n.At, "Note", a.clock(n.At), n.Text, "note"})
+		all = append(all, talkLine{n.At, "Note", a.clock(n.At), n.Text, "note", nil})
 	}
 	slices.SortStableFunc(all, func(x, y talkLine) int { return x.at.Compare(y.at) })
 	for i := range all {

@@ -49,7 +49,10 @@ type changeForm struct {
 }
 
 // cell is a text, which can lead to another page.
-type cell struct{ Text, Link, Class string }
+type cell struct {
+	Text, Link, Class string
+	Files             []attached
+}
 
 // button is a form that asks to do something with an id, on this page or on Page.
 type button struct {
@@ -71,6 +74,12 @@ func (t *table) add(all ...string) *row {
 // link makes the nth cell lead to the page of an id.
 func (r *row) link(n int, page string, id string) *row {
 	r.Cells[n].Link = Path + page + "?id=" + url.QueryEscape(id)
+	return r
+}
+
+// attach adds the files of a message to the nth cell.
+func (r *row) attach(n int, m chat.Memory) *row {
+	r.Cells[n].Files = attachedTo(m)
 	return r
 }
 
