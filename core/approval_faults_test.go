@@ -169,9 +169,9 @@ func (s slowly) Show(ctx context.Context, a *answer.Answer, note func(chat.Shown
 	return s.Surface.Show(ctx, a, note)
 }
 
-// A card that is pressed while the asker's later message is added to it ends with the decision.
+// A card that is pressed while the asker's later message is added to it ends with the decision, also if another message has followed it.
 func TestCardIsPressedWhileItChanges(t *testing.T) {
-	for _, slow := range []string{"the platform", "the store"} {
+	for _, slow := range []string{"the platform", "the store", "the platform, and a message follows"} {
 		t.Run(slow, subtest.Of(withHarness, func(w *harness) {
 			open := w.cfg.Open
 			var changes atomic.Bool
@@ -180,7 +180,7 @@ func TestCardIsPressedWhileItChanges(t *testing.T) {
 				if r.Room == "fake/olga" && r.Kind == chat.RunNotify && r.Epoch > 1 {
 					changes.Store(true)
 				}
-				if changes.Load() && slow == "the platform" && r.Kind == chat.RunNotify {
+				if changes.Load() && slow != "the store" && r.Kind == chat.RunNotify {
 					return slowly{s}, err
 				}
 				return s, err
@@ -199,6 +199,9 @@ func TestCardIsPressedWhileItChanges(t *testing.T) {
 				}
 			}
 			n.deliver(chat.Choice(pressed(w.openQuestion("fake/olga"), 0).by("olga")))
+			if slow == "the platform, and a message follows" {
+				n.sendNotice(chat.Notice{To: chat.Address{Room: "fake/olga"}, Text: "It rains."})
+			}
 			w.waitAnswer(acc)
 			time.Sleep(5 * time.Minute)
 			w.chat.forgetSeen() // cards change after their ends

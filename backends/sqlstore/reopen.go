@@ -81,11 +81,12 @@ func reopen(ctx context.Context, tx Conn, run record.HeldRun) error {
 }
 
 // reopenable returns [answer.ErrLost] if the run must stay as it is. A newer run of the room has seen this answer in
-// its prompt, so changing it would falsify the conversation; commands and choices do not count, as they read none.
+// its prompt, so changing it would falsify the conversation; commands and choices do not count, as they read none. The result of
+// a choice stays the same.
 func reopenable(ctx context.Context, tx Conn, run chat.Run) error {
 	newer, err := scan[bool](tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM runs WHERE room = $1 AND turn > $2 AND duty NOT IN ($3, $4))`,
 		run.Room, run.Response, chat.RunCommand, chat.RunChoiceResult))
-	if err == nil && (newer || !run.Retryable()) {
+	if err == nil && (newer && !run.Kind.OutOfBand() || !run.Retryable()) {
 		err = answer.ErrLost
 	}
 	return err

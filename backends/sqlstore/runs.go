@@ -128,9 +128,9 @@ func countHeld(ctx context.Context, tx Conn, run *record.HeldRun, owner string) 
 }
 
 // existsUnderWay tests whether another run of the room is under way. Runs that bypass the queue (commands, choices)
-// only exclude each other, so that /stop works while an answer is being written; parked runs exclude nothing. Its
+// only exclude each other, so that /stop works while an answer is being written; parked and reopened runs exclude nothing. Its
 // arguments are those of underWay. It reads the partial index of open runs.
-const existsUnderWay = `EXISTS (SELECT 1 FROM runs r WHERE r.room = $1 AND r.status = '' AND r.epoch > 0 AND NOT r.parked AND r.id <> $2 AND (r.duty IN ($3, $4)) = $5)`
+const existsUnderWay = `EXISTS (SELECT 1 FROM runs r WHERE r.room = $1 AND r.status = '' AND r.epoch > 0 AND r.owner <> '' AND NOT r.parked AND r.id <> $2 AND (r.duty IN ($3, $4)) = $5)`
 
 // underWay returns the arguments of existsUnderWay.
 func underWay(run chat.Run) []any {

@@ -76,7 +76,7 @@ type Journal interface {
 	//	another run of the room is started and not ended     [chat.ErrBusy]; see below
 	//	otherwise                                            started
 	//
-	// Parked runs block no other run. Runs that are [chat.RunKind.OutOfBand] and other runs block only runs of their own group.
+	// Parked and reopened runs block no other run. Runs that are [chat.RunKind.OutOfBand] and other runs block only runs of their own group.
 	// A parked run claims the room with the newest turn that was started there meanwhile, and keeps its Ending and its continuation.
 	//
 	// Start counts a crash (Deaths) if the previous owner's lease expired without [Leases.Leave] and the run has no verdict. The run
@@ -105,7 +105,7 @@ type Retries interface {
 	// no other owner can start the run, unless the run had ended.
 	//
 	// It fails with [answer.ErrLost] if the run never started, was superseded, stopped or withdrawn, is not the newest run of
-	// its room (out-of-band runs, [chat.RunKind.OutOfBand], don't count), or has an action that has begun to write.
+	// its room (out-of-band runs, [chat.RunKind.OutOfBand], don't count, and can be older), or has an action that has begun to write.
 	Reopen(ctx context.Context, id chat.RunID) error
 	// SetAside returns at most limit runs that ended with the failure [llm.SetAside], newest first.
 	SetAside(ctx context.Context, limit int) ([]chat.Run, error)

@@ -194,19 +194,33 @@ func (ak *asking) takeOver() error {
 			asker, err = ak.journal.Store.Run(ak.at.life, q.Run)
 		}
 		ended := asker.Outcome.Done() || asker.Verdict != nil
-		if err != nil || asker.Kind != chat.RunNotify || !ended || len(asker.Shown) == 0 || len(run.Shown) > 0 && run.Shown[0].ID == asker.Shown[0].ID {
+		shown := joined(asker.Shown, run.Shown)
+		if err != nil || asker.Kind != chat.RunNotify || !ended || shown == nil {
 			return chat.Unless(err, chat.ErrNotFound)
-		}
-		shown := slices.Clone(asker.Shown)
-		for _, s := range run.Shown {
-			s.Part += len(asker.Shown)
-			shown = append(shown, s)
 		}
 		if err = ak.journal.note(chat.Note{Shown: shown}); err == nil {
 			run.Shown, ak.journal.shown, ak.journal.posted = shown, shown, true
 		}
 		return err
 	})
+}
+
+// joined returns the messages of a notice, and then those of the result of its choice that are not among them; nil if the result has all.
+func joined(notice, result []chat.Shown) []chat.Shown {
+	among := func(all []chat.Shown, s chat.Shown) bool {
+		return slices.ContainsFunc(all, func(o chat.Shown) bool { return o.ID == s.ID })
+	}
+	if !slices.ContainsFunc(notice, func(s chat.Shown) bool { return len(result) == 0 || s.ID != "" && !among(result, s) }) {
+		return nil
+	}
+	shown := slices.Clone(notice)
+	for _, s := range result {
+		if s.ID == "" || !among(notice, s) {
+			s.Part = len(shown)
+			shown = append(shown, s)
+		}
+	}
+	return shown
 }
 
 // wait shows w.Ask, if there is a question, and parks the run. It returns [chat.ErrParked], which ends the turn

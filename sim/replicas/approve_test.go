@@ -250,8 +250,7 @@ func (r *room) closed(runs []chat.Run) (wrong []string) {
 			return m.room == r.id && (m.turn == run.Response || m.turn == result.Response)
 		})
 		doubts := r.w.log.doubts[run.ID] + r.w.log.doubts[result.ID] + r.w.log.late(run) + r.w.log.late(result)
-		beside := len(r.w.platform.shown(r.id, result.Response)) > 0 // a later card forbids that the result is shown again
-		open := !beside && slices.ContainsFunc(card, func(m post) bool { return m.offer != nil && m.offer.Chosen == 0 })
+		open := slices.ContainsFunc(card, func(m post) bool { return m.offer != nil && m.offer.Chosen == 0 })
 		text := solid(joinPosts(card))
 		shows := slices.ContainsFunc(want, func(s string) bool { return strings.Contains(text, solid(s)) })
 		if len(card) > 0 && doubts == 0 && (open || !shows) {

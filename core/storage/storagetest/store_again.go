@@ -15,6 +15,7 @@ func reopenedChecks() []storeCheck {
 		{"a reopened run edits its own messages (IN-12)", reopenFinished},
 		{"reopening a started run fences its holder, which alone can start it while alive (IN-12)", reopenHeld},
 		{"runs of these kinds can't be reopened", reopenRefused},
+		{"results of choices are reopened though a later run has started, and block no other one", reopenResults},
 	}
 }
 
@@ -132,6 +133,28 @@ func reopenHeld(t *testing.T, s store) {
 	s.fails(s.Finish(t.Context(), r.ID, again.Epoch, done, chat.Memory{}), answer.ErrLost)
 	time.Sleep(2 * time.Minute)
 	s.start(r.ID, "second")
+}
+
+func reopenResults(t *testing.T, s store) {
+	r := s.start(s.opened("room", 1).ID, "owner")
+	var results []chat.Run
+	for _, id := range []string{"first", "second"} {
+		s.must(s.Ask(t.Context(), question(r, id)))
+		acc, err := s.Choose(t.Context(), id, 0, pick(chat.MemoryID(id)), "ada")
+		s.must(err)
+		result := s.start(acc.Run, "owner")
+		s.finish(result, answerOf(result, "chosen"))
+		results = append(results, result)
+	}
+	s.finish(r, answerOf(r, "which?"))
+	s.finish(s.start(s.opened("room", 2).ID, "owner"), chat.Memory{})
+	for _, result := range results {
+		s.must(s.Reopen(t.Context(), result.ID))
+	}
+	for _, result := range results {
+		result = s.start(result.ID, "owner")
+		s.finish(result, answerOf(result, "chosen"))
+	}
 }
 
 func reopenRefused(t *testing.T, s store) {

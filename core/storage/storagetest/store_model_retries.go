@@ -16,7 +16,7 @@ func (s *storeModel) Reopen(_ context.Context, id chat.RunID) error {
 	if r == nil {
 		return chat.ErrNotFound
 	}
-	newer := slices.ContainsFunc(s.runs, func(o *ownedRun) bool { return o.Room == r.Room && o.Response > r.Response && !o.Kind.OutOfBand() })
+	newer := !r.Kind.OutOfBand() && slices.ContainsFunc(s.runs, func(o *ownedRun) bool { return o.Room == r.Room && o.Response > r.Response && !o.Kind.OutOfBand() })
 	if newer || !r.Retryable() {
 		return answer.ErrLost
 	}
@@ -78,6 +78,6 @@ func (s *storeModel) RetryRun(_ context.Context, id chat.RunID) error {
 // busy reports whether another run of the room of r is under way.
 func (s *storeModel) busy(r *ownedRun) bool {
 	return slices.ContainsFunc(s.runs, func(o *ownedRun) bool {
-		return o != r && o.Room == r.Room && o.Kind.OutOfBand() == r.Kind.OutOfBand() && o.Epoch > 0 && !o.Parked && !o.Outcome.Done()
+		return o != r && o.Room == r.Room && o.Kind.OutOfBand() == r.Kind.OutOfBand() && o.Epoch > 0 && o.owner != "" && !o.Parked && !o.Outcome.Done()
 	})
 }
