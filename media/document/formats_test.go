@@ -74,7 +74,7 @@ func TestFormats(t *testing.T) {
 		"Excel":   {workbook(t), "## Sheet1\nWhat | When | Price\nTea leaves | 03-15-23 | 2.5\nMilk\n"},
 		"archive": {archive(t, "src/", "", "src/a\n.go", "package a", "b.bin", strings.Repeat("x", 3000)), "ZIP archive. Only its list of files is read.\n- src/a .go (9 bytes)\n- b.bin (2 KB)\n"},
 		"HTML": {
-			[]byte("<!DOCTYPE html><title>t</title><script>steal()</script><h1>News</h1><p>It <b>rains</b>.</p><ul><li>a<li>b</ul><table><tr><th>k<th>v<tr><td>1<td>2</table>"),
+			[]byte("<!DOCTYPE html><title>t</title><script>steal()</script><nav><a href=/>Home</a></nav><h1>News</h1><p>It <b>rains</b>.</p><ul><li>a<li>b</ul><table><tr><th>k<th>v<tr><td>1<td>2</table><footer>Imprint</footer>"),
 			"# News\n\nIt **rains**.\n\n- a\n- b\n\n| k | v |\n|---|---|\n| 1 | 2 |",
 		},
 	} {

@@ -15,9 +15,12 @@ import (
 	"parley/internal/encoding"
 )
 
-// pageText converts an HTML page to Markdown. Scripts and styles are dropped.
+// pageText converts an HTML page to Markdown. Scripts, styles, navigation and footers are dropped.
 func pageText(document []byte) (string, error) {
 	toMarkdown := converter.NewConverter(converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin()))
+	for _, tag := range []string{"nav", "footer"} {
+		toMarkdown.Register.TagType(tag, converter.TagTypeRemove, converter.PriorityStandard)
+	}
 	text, err := toMarkdown.ConvertReader(bytes.NewReader(encoding.Page(document, "")))
 	if err != nil {
 		return "", fmt.Errorf("read the HTML page: %w", err)

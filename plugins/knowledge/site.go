@@ -18,7 +18,7 @@ import (
 
 const (
 	siteEvery   = 24 * time.Hour
-	siteAgain   = time.Hour // after a failure
+	siteAgain   = 10 * time.Minute // after a failure
 	siteTime    = 10 * time.Minute
 	pagePause   = 200 * time.Millisecond // between two requests to a site
 	maxSitemaps = 10                     // of an index
