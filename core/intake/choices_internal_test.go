@@ -96,3 +96,45 @@ func TestReplyToAnOldCard(t *testing.T) {
 		}
 	}
 }
+
+// wordsStore counts the choices that are looked up.
+type wordsStore struct {
+	ChoiceStore
+	chosen int
+}
+
+func (s *wordsStore) Run(context.Context, chat.RunID) (chat.Run, error) {
+	return chat.Run{ID: "room#1", Response: 1, Shown: []chat.Shown{{ID: "card"}}}, nil
+}
+
+func (s *wordsStore) Recent(context.Context, chat.RoomID, chat.MemoryKind, chat.ResponseID, int) ([]chat.Memory, error) {
+	return nil, nil
+}
+
+func (s *wordsStore) Question(context.Context, string) (chat.Question, error) {
+	s.chosen++
+	return chat.Question{}, chat.ErrNotFound
+}
+
+// Words of a user's own answer a request for approval only if they refuse it, or if it takes replies and they are one.
+func TestWordsForAnApproval(t *testing.T) {
+	for _, c := range []struct {
+		text           string
+		replies, reply bool
+		want           bool
+	}{
+		{"a new text", true, true, true}, {"a new text", true, false, false}, {"a new text", false, true, false}, {"a new text", false, false, false},
+		{"Deny: too dear", false, false, true},
+	} {
+		store := &wordsStore{}
+		cs := &Choices{Store: store, Admission: &Admission{}}
+		q := chat.Question{ID: "q", Run: "room#1", Options: []string{"Allow", "Deny"}, Other: "Why?", Approval: true, Replies: c.replies}
+		m := chat.Message{Memory: chat.Memory{ID: "m", Room: "room", Text: c.text}}
+		if c.reply {
+			m.InReplyTo = "card"
+		}
+		if _, _, err := cs.typed(t.Context(), m, []chat.Question{q}, false); err != nil || (store.chosen == 1) != c.want {
+			t.Errorf("%q, a reply: %v, to a question for replies: %v: it was a choice %d times, %v; want %v", c.text, c.reply, c.replies, store.chosen, err, c.want)
+		}
+	}
+}

@@ -68,9 +68,8 @@ func TestChainOfBots(t *testing.T) {
 func TestBotsAreForgotten(t *testing.T) {
 	b := &Bots{}
 	for i := range 3 * pairsKept {
-		b.Turn(chat.RoomID(fmt.Sprint(i)), "bot", time.Unix(0, 0))
-	}
-	if len(b.pairs) > pairsKept || len(b.chains) > pairsKept {
-		t.Errorf("%d pairs, %d chains", len(b.pairs), len(b.chains))
+		if b.Turn(chat.RoomID(fmt.Sprint(i)), "bot", time.Unix(0, 0)); len(b.pairs) > pairsKept || len(b.chains) > pairsKept {
+			t.Fatalf("%d pairs, %d chains after %d turns; want at most %d", len(b.pairs), len(b.chains), i+1, pairsKept)
+		}
 	}
 }

@@ -1,9 +1,12 @@
 package schedule
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
+	"parley/core/answer"
 	"parley/core/chat"
 )
 
@@ -66,5 +69,21 @@ func TestTurnsPolicy(t *testing.T) {
 		if got := turns.PolicyFor(k); got != want {
 			t.Errorf("%s: %s; want %s", k, got, want)
 		}
+	}
+}
+
+// unwritable is a store that wakes no run.
+type unwritable struct{ ParkedRunStore }
+
+func (unwritable) Wake(context.Context, chat.RunID, answer.Status) error { return errUnwritable }
+
+var errUnwritable = errors.New("unwritable")
+
+// A parked run whose room is taken starts only once its end is stored.
+func TestTakenRunIsNotStartedUnstored(t *testing.T) {
+	s := &Scheduler{Parked: &ParkedRuns{Store: unwritable{}}}
+	open := []chat.Run{{ID: "room#1", Response: 1, Epoch: 1, Parked: true}, {ID: "room#2", Response: 2}}
+	if next, _, err := s.startable(t.Context(), TurnPolicy{Direct: Supersede, Group: Supersede}, open); !errors.Is(err, errUnwritable) {
+		t.Errorf("the run %s starts, %v; want the error of the store", next.ID, err)
 	}
 }
