@@ -200,13 +200,11 @@ func (w *whole) on() bool { return len(w.calls) > 0 }
 // top reports whether the reader is at the top level of the requested form, where calls count.
 func (s *Scanner) top() bool { return s.opt.Tags && s.form == within && s.field == "" && !s.mid }
 
-// calling reports whether t, outside of all fields, begins a call that was written as text, or remains of one. That is
+// calling reports whether t, a tag of calls outside of all fields, begins a call that was written as text, or remains of one. That is
 // possible at the top level of a form, and while the output consists only of such calls.
 func (cr *callReader) calling(t tag) bool {
 	alone := !cr.s.text.any && !cr.s.result.Rooted && blank(cr.s.lead)
 	switch {
-	case cr.s.opt.Known == nil || !slices.Contains(callTags(), t.name):
-		return false
 	case t.close:
 		return cr.calls.on() || cr.s.top() && len(cr.s.result.Calls) > 0
 	case t.alone || t.name == actionTag || t.name == parameterTag || t.name == functionTag && !cr.s.opt.Known(t.value):
@@ -233,7 +231,8 @@ func (cr *callReader) endedCall(calls []Call) {
 
 // goesOn reports whether the answer may still consist only of calls after t.
 func (cr *callReader) goesOn(t tag) bool {
-	return slices.Contains(thinkTags(), t.name) && !cr.s.inForm(t.name) && !t.alone || !cr.s.inForm(t.name) && cr.calling(t)
+	thinks := slices.Contains(thinkTags(), t.name)
+	return !cr.s.inForm(t.name) && (thinks && !t.alone || !thinks && cr.calling(t))
 }
 
 // afterCall takes a byte that follows calls outside of all fields, if it is a space. Anything else makes the calls

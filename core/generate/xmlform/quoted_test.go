@@ -78,6 +78,9 @@ func TestQuotedCalls(t *testing.T) {
 			t.Errorf("%q twice: said %q, %+v", call, said, r)
 		}
 	}
+	if said, r := eachCut(t, permitted, spellings()[0]+"</think/>"); said != spellings()[0] || len(r.Calls) > 0 {
+		t.Errorf("before a stray tag: said %q, %+v", said, r)
+	}
 	said, r := read(permitted, "<tool_call>"+send+"</tool_call>")
 	s := New(permitted)
 	text := s.Write("<tool_call>" + send + "</tool_call>")

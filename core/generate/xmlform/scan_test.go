@@ -309,6 +309,9 @@ func TestWrittenCalls(t *testing.T) {
 		"```go\nx := 1\n```":                                                       {"```go\nx := 1\n```", nil, false},
 		"```json\n{\"name\": \"Ada\"}\n```":                                        {"```json\n{\"name\": \"Ada\"}\n```", nil, false},
 		"`{`":                                                                      {"`{`", nil, false},
+		`<tool_call>{"name":"ROLL","arguments":{}}</tool_call></tool_call>`:        {"", []Call{{"ROLL", `{}`}}, false},
+		`<tool_call>{"name":"ROLL","arguments":{}}</tool_call></tool_call> So.`:    {`<tool_call>{"name":"ROLL","arguments":{}}</tool_call></tool_call> So.`, nil, false},
+		`<tool_call>{"name":"ROLL","arguments":{}}</tool_call><think/>`:            {`<tool_call>{"name":"ROLL","arguments":{}}</tool_call><think/>`, nil, false},
 	}
 	for text, want := range tests {
 		said, r := everyCut(t, opt, text)
