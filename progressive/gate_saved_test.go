@@ -2,9 +2,11 @@ package progressive_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -286,4 +288,15 @@ func TestGateSavesWhatIsInAWindow(t *testing.T) {
 			t.Errorf("stored are the uses of %v at %v", left, time.Now())
 		}
 	})
+}
+
+// The times of uses are stored in JSON as they were.
+func TestWindowIsEncoded(t *testing.T) {
+	for _, left := range [][]time.Time{nil, {time.Unix(1, 5).UTC()}, {time.Unix(1, 5).UTC(), time.Unix(2, 0).UTC(), time.Unix(3, 0).UTC()}} {
+		var got progressive.Window
+		raw := require.Value(json.Marshal(progressive.Window{Left: left}))(t)
+		if err := json.Unmarshal(raw, &got); err != nil || !slices.Equal(got.Left, left) {
+			t.Errorf("%s is read as %v, %v; want %v", raw, got.Left, err, left)
+		}
+	}
 }

@@ -2,6 +2,7 @@ package discord
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"parley/connectors"
@@ -73,6 +74,33 @@ func TestWelcomeMessageAnnouncesMember(t *testing.T) {
 		q.close()
 		if got != want {
 			t.Errorf("%s: %s joined, want %q", raw, got, want)
+		}
+	}
+}
+
+// A fetch waits behind the messages that it begins after, and ahead of later ones.
+func TestFetchIsQueuedInOrder(t *testing.T) {
+	for after, want := range map[uint64][]string{4: {"", "5", "7"}, 5: {"5", "", "7"}, 6: {"5", "", "7"}, 7: {"5", "7", ""}} {
+		q := bare(nil)
+		begun, held := make(chan struct{}), make(chan struct{})
+		q.events.Add("2", queued{Deliver: func(context.Context) error { close(begun); <-held; return nil }})
+		<-begun
+		q.events.Add("2", queued{ID: "5"})
+		q.events.Add("2", queued{ID: "7"})
+		q.mu.Lock()
+		q.seek(&search{}, target{"2", "1", after})
+		q.mu.Unlock()
+		var ids []string
+		q.events.Rearrange("2", func(waiting []queued) []queued {
+			for _, e := range waiting {
+				ids = append(ids, e.ID)
+			}
+			return nil
+		})
+		close(held)
+		q.close()
+		if !slices.Equal(ids, want) {
+			t.Errorf("after %d: %q; want %q", after, ids, want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package telegram
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -222,5 +223,20 @@ func TestBatchSharesCommits(t *testing.T) {
 	}
 	if n := commits.Load(); n > chats/5 {
 		t.Errorf("%d commits for %d updates", n, chats)
+	}
+}
+
+// unswappable is a state that several gateways share, and that nothing can be stored in.
+type unswappable struct{ *memo }
+
+func (unswappable) Swap(context.Context, string, string, string) (bool, error) {
+	return false, errors.New("the disk is full")
+}
+
+// A move that can't be stored among several gateways is not recorded.
+func TestMoveThatCantBeStored(t *testing.T) {
+	m := newMoves(1, unswappable{&memo{kept: map[string]string{}}})
+	if err := m.add(t.Context(), -1, -101); err == nil || m.now(-1) != -1 {
+		t.Errorf("the group is %d, %v; want an error", m.now(-1), err)
 	}
 }

@@ -163,3 +163,17 @@ func FuzzReadBody(f *testing.F) {
 		}
 	})
 }
+
+// A request whose header has more than 64 KB is refused.
+func TestLongHeadersAreRefused(t *testing.T) {
+	base := loopback(t, nil, nil)
+	for size, want := range map[int]bool{32 << 10: false, 100 << 10: true} {
+		r := require.Value(http.NewRequestWithContext(t.Context(), "GET", base+"/healthz", nil))(t)
+		r.Header.Set("X-Long", strings.Repeat("x", size))
+		resp := require.Value(http.DefaultClient.Do(r))(t)
+		resp.Body.Close()
+		if refused := resp.StatusCode == http.StatusRequestHeaderFieldsTooLarge; refused != want {
+			t.Errorf("a header of %d bytes: %s", size, resp.Status)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -161,6 +162,21 @@ func TestNewKeyWorksSoon(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 		if _, err := ring.Find(t.Context(), key); err != nil {
 			t.Errorf("a new key: %v", err)
+		}
+	})
+}
+
+// Once an answer that a client waited for is there, its key is not checked any more.
+func TestAnswerEndsTheChecksOfItsKey(t *testing.T) {
+	serveOn(t, nil, accept, func(w *Web, n network) {
+		n.answer.End(answer.Outcome{Status: answer.Completed})
+		checks := 0
+		who := reader{ends: time.Now().Add(time.Hour), valid: func(context.Context) bool { checks++; return true }}
+		r := httptest.NewRequestWithContext(context.WithValue(context.Background(), readerKey{}, who), "POST", "/", nil)
+		require.Value(clients{w}.whole(r, "run", &listening{}))(t)
+		time.Sleep(time.Minute)
+		if checks > 0 {
+			t.Errorf("the key was checked %d times after the answer; want never", checks)
 		}
 	})
 }

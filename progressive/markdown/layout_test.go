@@ -76,3 +76,25 @@ func TestBreakTagWhileItIsWritten(t *testing.T) {
 		}
 	}
 }
+
+// Of styles within each other, 17 count: the words in deeper ones stay.
+func TestStylesWithinEachOther(t *testing.T) {
+	for marks, want := range map[int]int{1: 1, 16: 16, 17: 17, 18: 17, 40: 17} {
+		text := "a"
+		for i := range marks {
+			m := strings.Repeat("*", 1+i%2)
+			text = m + "x " + text + m
+		}
+		in, depth := markdown.Parse(text).Pieces[0].Block.(markdown.Paragraph).Text, 0
+		for ; len(in) > 0; depth++ {
+			s, ok := in[len(in)-1].(markdown.Styled)
+			if !ok {
+				break
+			}
+			in = s.Text
+		}
+		if words := in[0].(markdown.Text); depth != want || string(words) != strings.Repeat("x ", marks-want+1)+"a" {
+			t.Errorf("%d styles: %d with %q; want %d", marks, depth, words, want)
+		}
+	}
+}
