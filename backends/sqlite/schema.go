@@ -68,7 +68,7 @@ func create(ctx context.Context, db *conn) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			err = rollback(ctx, db, err)
+			err = errors.Join(err, rollback(ctx, db, nil))
 		}
 	}()
 	if err := sqlitex.ExecuteScript(db.db, schema, nil); err != nil {

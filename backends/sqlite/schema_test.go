@@ -43,6 +43,23 @@ func TestSchemaIsThatOfTheMigrations(t *testing.T) {
 	}
 }
 
+// Tables that can't be made are an error, and none is there then.
+func TestTablesThatCantBeMade(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "new.db")
+	require.NoError(t, touch(path))
+	db := require.Value(dial(path, Options{}))(t)
+	t.Cleanup(func() { _ = db.Close() })
+	stopped := make(chan struct{})
+	close(stopped)
+	db.trace = func(statement string) {
+		db.db.SetInterrupt(map[bool]chan struct{}{true: stopped}[strings.HasPrefix(statement, "INSERT INTO goose_db_version")])
+	}
+	err := create(t.Context(), db)
+	if made, failed := count(t.Context(), db, `SELECT count(*) FROM sqlite_schema`); !interrupted(err) || failed != nil || made > 0 {
+		t.Errorf("it says %v, and there are %d tables, %v; want the reason and none", err, made, failed)
+	}
+}
+
 // A file of which the tables are older than this program's is migrated: also one that was made at once, by an earlier version.
 func TestNewFileIsMigratedFurther(t *testing.T) {
 	path := migrated(t, "parley.db")
