@@ -12,6 +12,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/quota"
 	"parley/internal/require"
 	"parley/internal/subtest"
 )
@@ -58,6 +59,10 @@ func TestWriteFailsWithEachOfItsStatements(t *testing.T) {
 		"an answer with an echo": func(ctx context.Context, s *Store) error {
 			return s.Finish(ctx, "a#1", 0, answer.Outcome{Status: answer.Completed}, chat.Memory{ID: "answer", Room: "a", Text: "42"})
 		},
+		"the end of a conversation": func(ctx context.Context, s *Store) error {
+			_, err := s.ClearEntirely(ctx, "a", "ada")
+			return err
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			prepared := func(t *testing.T) *Store {
@@ -96,6 +101,15 @@ func TestWriteFailsWithEachOfItsStatements(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The first charge of a day fails if it can't be stored, although old days can be deleted.
+func TestFirstChargeOfADayFails(t *testing.T) {
+	s := open(t, migrated(t, "parley.db"))
+	failing(s, func(statement string) bool { return strings.HasPrefix(statement, "INSERT INTO spending") })
+	if _, err := s.Spend(t.Context(), "2026-11-27", quota.Charge{Bucket: "ada", Cost: quota.Cost{Tokens: 1}}); !interrupted(err) {
+		t.Errorf("it says %v; want that it was interrupted", err)
 	}
 }
 
@@ -148,8 +162,14 @@ func TestSQLiteRollsBackByItself(t *testing.T) {
 	s := open(t, migrated(t, "parley.db"))
 	mustExec(t, s.writer, `CREATE TRIGGER refuses AFTER INSERT ON memories BEGIN SELECT raise(ROLLBACK, 'refused here'); END`)
 	before := state(t, s)
-	if _, err := s.Accept(t.Context(), message("a", 1), chat.JoinRule{}); err == nil || !strings.Contains(err.Error(), "refused here") {
-		t.Errorf("it says %v", err)
+	tries := 0
+	err := s.write(t.Context(), func(ctx context.Context, tx *conn) error {
+		tries++
+		_, err := inTransaction(s, tx).Accept(ctx, message("a", 1), chat.JoinRule{})
+		return err
+	})
+	if err == nil || !strings.Contains(err.Error(), "refused here") || tries != 1 {
+		t.Errorf("after %d tries it says %v; want one try and the reason", tries, err)
 	}
 	if after := state(t, s); !reflect.DeepEqual(before, after) {
 		t.Errorf("it leaves %v", after)
@@ -173,6 +193,7 @@ func TestReadsThatFailAreErrors(t *testing.T) {
 				"questions":     second(s.OpenQuestions(t.Context(), "a")),
 				"a room":        second(s.Room(t.Context(), "a")),
 				"attention":     second(s.Attention(t.Context(), "a")),
+				"free space":    second(s.shrink(t.Context())),
 			}
 		}
 		interrupt := func(stop <-chan struct{}) {
