@@ -85,12 +85,7 @@ func (l *listener) session(ctx context.Context, up func()) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	s := &session{pubsub: l.circuit.client.Subscribe(ctx), pongs: map[string]chan struct{}{}}
-	unhook := context.AfterFunc(ctx, func() { _ = s.pubsub.Close() }) // a read doesn't watch ctx; only closing ends it
-	defer func() {
-		if unhook() {
-			_ = s.pubsub.Close()
-		}
-	}()
+	context.AfterFunc(ctx, func() { _ = s.pubsub.Close() }) // also at the end; a read doesn't watch ctx, only closing ends it
 	if err := s.subscribe(ctx, l.at.turnsChannel()); err != nil {
 		return err
 	}
