@@ -244,6 +244,12 @@ func TestWithDotEnv(t *testing.T) {
 			t.Errorf("%s is %q, %v", name, got, ok)
 		}
 	}
+	open, _ := os.ReadDir("/proc/self/fd") // there is none on other systems than Linux
+	for _, fd := range open {
+		if file, _ := os.Readlink(filepath.Join("/proc/self/fd", fd.Name())); file == path {
+			t.Error("the file is still open")
+		}
+	}
 	for _, line := range []string{"hunter2", "1A=hunter2", "A=\"hunter2", "=hunter2"} {
 		require.NoError(t, os.WriteFile(path, []byte("A=1\n"+line+"\n"), 0o600))
 		if _, err := WithDotEnv(path, environment); err == nil || !strings.Contains(err.Error(), ".env:2:") || strings.Contains(err.Error(), "hunter2") {
