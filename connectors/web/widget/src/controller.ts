@@ -301,7 +301,7 @@ export class Controller {
   #refused(refusal: Refusal, message: Ask, key: string, files: Attached[], turn: Turn, rejoins?: boolean): void {
     this.#do({ type: 'drop', keys: [turn.key] });
     const asker = this.state.items.find(({ key: other }) => other === turn.asker?.key);
-    if (asker?.kind === 'answer' && asker.offer) this.#do({ type: 'offer', key: asker.key, offer: { ...asker.offer, off: false, wrong: refusal.fields } });
+    if (asker?.kind === 'answer') this.#do({ type: 'offer', key: asker.key, offer: asker.offer && { ...asker.offer, off: false }, wrong: { [message.choice?.id ?? '']: refusal.fields } });
     if (message.again) this.#sync();
     if (message.again || (rejoins && refusal.status !== 404)) return this.tell(refusal.message); // the message was sent, so the question stays
     this.#do({ type: 'drop', keys: [key] });

@@ -15,12 +15,14 @@ export interface Call {
   result: string; error: string; images: string[]; files: StoredFile[];
 }
 
-// wrong are the reasons why the values of a form were refused, by the names of the fields.
-export interface Offer extends Choices { live: boolean; off: boolean; wrong?: Record<string, string> | undefined }
+export interface Offer extends Choices { live: boolean; off: boolean }
+
+// Wrong are the reasons why the values of a form were refused, by the id of the form and the names of the fields. A form can be shown again later.
+export type Wrong = Record<string, Record<string, string> | undefined> | undefined;
 
 export interface Answer {
   kind: 'answer'; key: string; id?: string | undefined; asked: string; text: string; live: boolean; hidden: boolean; status: string; reasoning: string; trail: string[]; calls: Call[];
-  offer: Offer | null; failed: boolean; note: string; at: number; rating: Rating;
+  offer: Offer | null; wrong?: Wrong; failed: boolean; note: string; at: number; rating: Rating;
   unable?: boolean; // the agent failed, or a limit is reached
   fresh?: boolean; // it has arrived whole, while the page was open
 }
@@ -44,7 +46,7 @@ export type Event =
   | { type: 'drop'; keys: string[] }
   | { type: 'reveal'; key: string }
   | { type: 'unread'; key: string; files: StoredFile[] }
-  | { type: 'offer'; key: string; offer: Offer | null }
+  | { type: 'offer'; key: string; offer: Offer | null; wrong?: Wrong }
   | { type: 'rate'; id: string; rating: Rating }
   | { type: 'notice'; notice: Notice }
   | { type: 'busy'; busy: number };
@@ -74,7 +76,7 @@ export function reduce(state: State, event: Event): State {
       return shown?.kind === 'answer' && shown.hidden ? { ...state, items: [...state.items.filter((item) => item !== shown), { ...shown, hidden: false }] } : state;
     }
     case 'unread': return { ...state, items: state.items.map((item) => (item.key === event.key && item.kind === 'question' ? { ...item, files: item.files.map((file, i) => ({ ...file, unread: file.unread ?? event.files[i]?.unread })) as SentFile[] } : item)) };
-    case 'offer': return change(event.key, (answer) => ({ ...answer, offer: event.offer }));
+    case 'offer': return change(event.key, (answer) => ({ ...answer, offer: event.offer, wrong: event.wrong }));
     case 'rate': return { ...state, items: state.items.map((item) => (item.kind === 'answer' && item.id === event.id ? { ...item, rating: event.rating } : item)) };
     case 'notice': return { ...state, notice: event.notice };
     case 'busy': return { ...state, busy: event.busy };

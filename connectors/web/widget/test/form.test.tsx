@@ -21,8 +21,8 @@ const fields: Field[] = [
 
 const asked = (wrong?: Record<string, string>): Answer => {
   const state = reduce({ ...nothing, ready: true }, { type: 'ask', question: null, key: 'a', asked: 'hi' });
-  const offer = { id: 'q', options: ['Inside', 'No'], fields, live: true, off: false, wrong };
-  return reduce(state, { type: 'offer', key: 'a', offer }).items[0] as Answer;
+  const offer = { id: 'q', options: ['Inside', 'No'], fields, live: true, off: false };
+  return reduce(state, { type: 'offer', key: 'a', offer, wrong: wrong && { q: wrong } }).items[0] as Answer;
 };
 
 test('a form asks for all fields at once', async () => {

@@ -38,6 +38,15 @@ test('events change nothing that they are not about, and never the state itself'
   assert.notEqual(next.items[1], frozen.items[1]);
 });
 
+test('a form keeps why its values were refused when the stream starts again, and another form has none of it', () => {
+  const offer = (id: string): Frame => ({ type: 'status', kind: 'choices', choices: { id, options: ['No'] } });
+  const frame = (state: State, frame: Frame) => reduce(state, { type: 'frame', key: 'a', frame });
+  const refused = reduce(frame(asked(), thinking), { type: 'offer', key: 'a', offer: null, wrong: { form: { day: 'late' } } }); // before the form is shown again
+  const again = frame(frame(frame(refused, offer('form')), thinking), offer('form'));
+  const wrong = (state: State) => { const { offer, wrong } = state.items[1] as Answer; return wrong?.[offer!.id]; };
+  assert.deepEqual([wrong(again), wrong(frame(again, offer('other')))], [{ day: 'late' }, undefined]);
+});
+
 test('a history keeps the keys of what is shown, and shared answers once', () => {
   const message = (id: string, role: 'user' | 'assistant', more: Partial<Message> = {}): Message => ({ id, role, text: id, timestamp: 1, ...more });
   const live = reduce(asked(), { type: 'frame', key: 'a', frame: { type: 'done', fullText: 'yes', messageId: 'm' } });

@@ -12,7 +12,8 @@ import { Attaching } from './more';
 const place = 'parley-form'; // of what is typed, so that a reload keeps it
 
 export function Form({ controller, answer }: { controller: Controller; answer: Answer }) {
-  const { id, fields = [], options, off, wrong = {} } = answer.offer!;
+  const { id, fields = [], options, off } = answer.offer!;
+  const wrong = answer.wrong?.[id] ?? {};
   const form = useRef<HTMLFormElement>(null);
   const typed = useRef<string[][] | null>(null);
   const [, drawn] = useState(0);
