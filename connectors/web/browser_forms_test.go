@@ -53,7 +53,10 @@ func playForm(t *testing.T, g *gateway, p *tab) {
 	p.wait(`shown('.form .attached .name') === 'milk.txt' && all('.form .attached progress:not([hidden])').length === 0`)
 	p.is(`field('Photo').accept + field('Photo').multiple`, "image/gif,text/plainfalse")
 	p.eval(`(fill('Guests', '3'), fill('Day', '2026-12-24'), fill('Where', 'Garden'), fill('Anything', 'one\ntwo'), field('<b>Dog').click(), '')`)
+	p.do(chromedp.EmulateViewport(320, 400))
 	p.do(chromedp.Reload())
+	p.wait(`all('.form').length === 1 && Math.abs(all('.form')[0].getBoundingClientRect().top - all('.scroller')[0].getBoundingClientRect().top - 96) < 2`)
+	p.do(chromedp.EmulateViewport(1200, 800))
 	p.wait(`all('.form .field').length === 6 && field('Where').value === 'Garden' && field('<b>Dog').checked && shown('.form .attached .name') === 'milk.txt'`)
 
 	r.b.mu.Lock()

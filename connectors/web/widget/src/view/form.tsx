@@ -30,6 +30,10 @@ export function Form({ controller, answer }: { controller: Controller; answer: A
     });
   }
   const refuse = options.length - 1;
+  useEffect(() => { // a form that is taller than the page is read from its question on
+    const list = form.current!.closest('.scroller');
+    if (list) list.scrollTop += Math.min(0, form.current!.getBoundingClientRect().top - list.getBoundingClientRect().top - 96);
+  }, []);
   useEffect(() => form.current!.querySelector<HTMLElement>('[aria-invalid]')?.focus(), [wrong]);
   const values = (): string[][] => {
     const data = new FormData(form.current!);
