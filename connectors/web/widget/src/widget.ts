@@ -59,14 +59,14 @@ class Chat extends HTMLElement {
       this.#panel.hidden = true;
       this.#panel.role = 'dialog';
       this.#panel.ariaLabel = this.#title;
-      this.#panel.addEventListener('keydown', (event) => { if (event.key === 'Escape' && !event.isComposing) this.close(); });
+      this.#panel.onkeydown = (event) => { if (event.key === 'Escape' && !event.isComposing) this.close(); };
       this.#launcher.className = this.#launcher.part = 'launcher';
-      this.#launcher.addEventListener('click', () => this.toggle());
+      this.#launcher.onclick = () => this.toggle();
       frame.append(this.#panel, this.#launcher);
     }
     this.#root.append(frame);
     this.#mark();
-    if (this.#inline || this.hasAttribute('open')) this.open(this.autofocus);
+    if (this.#inline || this.hasAttribute('open')) this.open(this.#alone);
     else if (stored(this.#place)) window.requestIdleCallback?.(() => this.#load()) ?? this.#load(); // for its unread answers; not every browser has idle callbacks
   }
 
@@ -92,6 +92,11 @@ class Chat extends HTMLElement {
 
   get #inline(): boolean {
     return this.matches(inline);
+  }
+
+  // alone reports whether the chat is the gateway's own page. In a frame it has no login, and leaves the focus to the site.
+  get #alone(): boolean {
+    return this.hasAttribute('page') && window.top === window;
   }
 
   get opened(): boolean {
@@ -166,7 +171,7 @@ class Chat extends HTMLElement {
     const { suggestions, ...given } = Object.fromEntries(settings.flatMap((name) => (this.hasAttribute(name) ? [[name, this.getAttribute(name)!]] : [])));
     return {
       ...given, ...(suggestions && { suggestions: suggestions.split('|') }),
-      base: this.base, place: this.#place, page: this.hasAttribute('page') && window.top === window, // never in a frame
+      base: this.base, place: this.#place, page: this.#alone,
       close: this.#inline ? undefined : () => this.close(), autofocus: this.#focuses, seen: () => this.opened,
       changed: () => this.#mark(), answered: (text) => this.#tell('answer', { text }),
     };
