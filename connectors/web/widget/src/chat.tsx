@@ -61,7 +61,7 @@ export function mount(root: ShadowRoot, parent: HTMLElement, options: Mount): Mo
     for (const text of waiting) controller.send(text);
     waiting = [];
     const since = Number(stored(() => localStorage.getItem(`${options.place}/seen`)) ?? Infinity);
-    if (!options.seen()) unread = controller.state.items.filter(({ kind, at }) => kind === 'answer' && at > since).length;
+    if (!options.seen()) unread = controller.state.items.filter(({ kind, id, at }) => kind === 'answer' && id && at > since).length;
     options.changed();
   };
   render(<App controller={controller} options={options} />, parent);

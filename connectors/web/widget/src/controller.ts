@@ -29,7 +29,6 @@ export class Controller {
   #attaching: Promise<void> | undefined;
   #missed = false; // another tab has sent something, while answers were in progress here
   #taking = false; // a message waits for its files
-  #silent = ''; // the key of the last turn that ended without a message
   #listener: Listener = () => {};
   focus: () => void = () => {};
   dress: (css: string) => void = () => {}; // adds a style sheet, once
@@ -287,9 +286,8 @@ export class Controller {
     if (turn.asker && saysMore(frame)) this.#do({ type: 'reveal', key: turn.key });
     this.#do({ type: 'frame', key: turn.key, frame });
     if (frame.type !== 'done') return;
-    if (!frame.messageId) this.#silent = turn.key;
     const answer = this.state.items.find((item): item is Answer => item.kind === 'answer' && item.key === turn.key);
-    if (answer) this.answered(answer);
+    if (answer && !answer.hidden) this.answered(answer);
   }
 
   // learnUnread shows which files of an answered question could not be read. Where that fails, a reload shows it.
@@ -365,7 +363,7 @@ export class Controller {
         open = null;
       } else if (clientMessageId && (!replyToMessageId || answers.has(replyToMessageId))) open = message;
     }
-    if (open && `${open.clientMessageId}/answer` !== this.#silent) this.#rejoin(open);
+    if (open && !this.state.items.some(({ key }) => key === `${open.clientMessageId}/answer`)) this.#rejoin(open);
     this.loaded();
   }
 

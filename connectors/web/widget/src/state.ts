@@ -65,8 +65,8 @@ export function reduce(state: State, event: Event): State {
     case 'frame': {
       const next = change(event.key, (answer) => heard(answer, event.frame));
       if (event.frame.type !== 'done') return next;
-      const { messageId, noResponseReason } = event.frame;
-      return { ...next, items: next.items.filter((item) => (item.key === event.key ? noResponseReason !== 'relayed' : item.kind === 'question' || !messageId || item.id !== messageId)) };
+      const { messageId } = event.frame;
+      return { ...next, items: next.items.filter((item) => item.key === event.key || item.kind === 'question' || !messageId || item.id !== messageId) };
     }
     case 'status': return change(event.key, (answer) => ({ ...answer, status: event.text }));
     case 'stopped': return change(event.key, (answer) => finished(answer, { type: 'done', fullText: answer.text, noResponseReason: 'stopped' }));
@@ -93,7 +93,8 @@ const unanswered = (key: string, of: string): Answer => ({
   kind: 'answer', key, asked: of, text: '', live: true, hidden: false, status: '', reasoning: '', trail: [], calls: [], offer: null, failed: false, note: '', at: 0, rating: 'none',
 });
 
-// recalled makes the items of a history. Those that are shown already keep their keys, and answers with the same text all that a history lacks.
+// recalled makes the items of a history. Those that are shown already keep their keys, and answers with the same text all that a history lacks. The end
+// of an answer without a message, such as that none was needed, stays below its question.
 function recalled(before: Item[], messages: Message[]): Item[] {
   const keys = new Map(before.flatMap(({ id, key }) => (id ? [[id, key]] : [])));
   const out: Item[] = [];
@@ -106,6 +107,8 @@ function recalled(before: Item[], messages: Message[]): Item[] {
       const previews = known?.kind === 'question' ? known.files.map(({ preview }) => preview) : [];
       out.push({ kind: 'question', key, id: message.id, text: message.text, at: message.timestamp, files: (message.files ?? []).map((file, i) => (previews[i] ? { ...file, preview: previews[i] } : file)) });
       of = message.text;
+      const silent = before.find((item): item is Answer => item.key === `${key}/answer` && item.kind === 'answer' && !item.live && !item.id);
+      if (silent && !messages.some(({ replyToMessageId }) => replyToMessageId === message.id)) out.push(silent);
       continue;
     }
     const same = out.findIndex(({ id }) => id === message.id);
@@ -192,5 +195,5 @@ function finished(answer: Answer, { fullText = '', messageId, failureKind, inter
     const kept = noResponseReason ? { ...call, images: [], files: [] } : call;
     return ['end', 'failed'].includes(call.stage) ? kept : { ...kept, stage: 'failed', state: t('not finished') };
   });
-  return { ...said(answer, text, text === answer.text), calls, live: false, status: '', failed, unable: failed || Boolean(reason), note, trail: actionCallbackHistory, id: messageId ?? answer.id, at: Date.now(), offer: choices ? { ...choices, live: false, off: false } : null };
+  return { ...said(answer, text, text === answer.text), calls, live: false, hidden: answer.hidden || noResponseReason === 'relayed', status: '', failed, unable: failed || Boolean(reason), note, trail: actionCallbackHistory, id: messageId ?? answer.id, at: Date.now(), offer: choices ? { ...choices, live: false, off: false } : null };
 }

@@ -54,6 +54,16 @@ test('a history keeps the keys of what is shown, and shared answers once', () =>
   assert.deepEqual(state.items.map(({ key }) => key), ['q', '2', 'a']);
 });
 
+test('a history keeps the end of an answer without a message, unless it has the answer now', () => {
+  const ended = (noResponseReason: string) => reduce(reduce(nothing, { type: 'ask', question: null, key: 'q/answer', asked: 'hi' }), { type: 'frame', key: 'q/answer', frame: { type: 'done', noResponseReason } });
+  const question: Message = { id: '1', role: 'user', text: 'hi', timestamp: 1, clientMessageId: 'q' };
+  const other = (replyToMessageId?: string): Message => ({ id: '2', role: 'assistant', text: 'news', timestamp: 1, ...(replyToMessageId && { replyToMessageId }) });
+  const after = (state: State, last: Message) => reduce(state, { type: 'history', messages: [question, last] }).items.slice(1).map((item) => (item as Answer).note || item.text || (item as Answer).hidden);
+  assert.deepEqual(after(ended('ignored'), other()), ['No reply was needed.', 'news']);
+  assert.deepEqual(after(reduce(ended('stopped'), { type: 'history', messages: [question] }), other()), ['Stopped.', 'news']);
+  assert.deepEqual(after(ended('ignored'), other('1')), ['news']);
+});
+
 test('a history changes texts, and keeps the reasoning of those that are the same', () => {
   const live = reduce(reduce(asked(), { type: 'frame', key: 'a', frame: { type: 'reasoning', text: 'hm' } }), { type: 'frame', key: 'a', frame: { type: 'done', fullText: 'yes', messageId: 'm' } });
   const after = (text: string) => reduce(live, { type: 'history', messages: [{ id: 'm', role: 'assistant', text, timestamp: 1, feedback: { rating: 'up' } }] }).items[0] as Answer;
