@@ -262,13 +262,15 @@ export class Controller {
     this.#watch();
   }
 
-  // watch shows changes that come unasked, such as messages of a person, edits and deletions: within seconds at first, and more and more seldom later.
+  // watch shows changes that come unasked, such as messages of a person, edits and deletions: at once, then within seconds, and more and more seldom
+  // later. A form can come right after the answer that announces it.
   async #watch(): Promise<void> {
     this.#watching.abort();
     this.#watching = new AbortController();
     const signal = AbortSignal.any([this.signal, this.#watching.signal]);
-    for (let since = Date.now(); ;) {
-      await pause(Math.max(5000, (Date.now() - since) / 6), signal);
+    let since = Date.now();
+    for (let wait = 500; ; wait = Math.max(5000, (Date.now() - since) / 6)) {
+      await pause(wait, signal);
       const messages = this.conversation.id && !signal.aborted ? await this.conversation.messages(signal, () => {}).catch((): Message[] => []) : [];
       if (signal.aborted || this.#turns.size > 0) return;
       const { items } = reduce(this.state, { type: 'history', messages });
