@@ -174,6 +174,13 @@ func (b *backend) forget() {
 	clear(b.rooms)
 }
 
+// clear deletes the messages of every conversation.
+func (b *backend) clear() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	clear(b.said)
+}
+
 // handle takes what people do, as the runtime would.
 func (b *backend) handle(_ context.Context, in chat.Inbound) (chat.Accepted, error) {
 	b.mu.Lock()

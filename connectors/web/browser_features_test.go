@@ -177,6 +177,20 @@ func playUnasked(t *testing.T, p *tab) {
 	p.wait(`all('.launcher')[0].ariaLabel === 'Chat with Ada, 1 new'`)
 }
 
+// Messages that are deleted elsewhere, with their conversation or without it, leave the open page.
+func playEmptied(t *testing.T, g *gateway, p *tab) {
+	p.offline.Store(true) // an unknown conversation is an error to the console
+	p.open(g.url)
+	for _, empty := range []func(){g.clear, g.forget} {
+		p.send("one")
+		g.next(t).finish(completed, "Yes.")
+		p.wait(`shown('.answer .text') === 'Yes.' && all('.stop')[0].hidden`)
+		empty()
+		p.eval(`document.dispatchEvent(new Event('visibilitychange'))`)
+		p.wait(`all('.message').length === 0 && !all('.empty')[0].hidden`)
+	}
+}
+
 // While a person has the chat, no line below a message says that it needs no reply, also after a reload.
 func playRelayed(t *testing.T, g *gateway, p *tab) {
 	g.relayed = true

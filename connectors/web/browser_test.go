@@ -277,6 +277,7 @@ func TestBrowser(t *testing.T) {
 		"chosen":          playChosen,
 		"a form":          playForm,
 		"an unasked form": playUnaskedForm,
+		"emptied":         playEmptied,
 		"notifications":   playNotifications,
 		"refused":         playRefused,
 		"carried out":     playCarried,

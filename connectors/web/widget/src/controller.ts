@@ -271,10 +271,10 @@ export class Controller {
     let since = Date.now();
     for (let wait = 500; ; wait = Math.max(5000, (Date.now() - since) / 6)) {
       await pause(wait, signal);
-      const messages = this.conversation.id && !signal.aborted ? await this.conversation.messages(signal, () => {}).catch((): Message[] => []) : [];
+      const messages = this.conversation.id && !signal.aborted && await this.conversation.messages(signal, () => {}).catch(() => null);
       if (signal.aborted || this.#turns.size > 0) return;
-      const { items } = reduce(this.state, { type: 'history', messages });
-      if (messages.length === 0 || stored(items) === stored(this.state.items)) continue;
+      const { items } = messages ? reduce(this.state, { type: 'history', messages }) : this.state;
+      if (!messages || stored(items) === stored(this.state.items)) continue;
       since = Date.now();
       const answer = items.findLast((item): item is Answer => item.kind === 'answer' && Boolean(item.fresh));
       if (answer) this.answered(answer);
