@@ -1021,6 +1021,13 @@ func TestPersonOutsideOfTheOpeningHoursOnTheOperatorsPage(t *testing.T) {
 		}
 		c.Pass(15 * time.Minute)
 		c.wantNotShown(c.ada, "No one has come yet")
+		for _, text := range []string{"/language de", "/person"} {
+			c.Say(connectortest.Ada, c.ada, text)
+			c.Pass(10 * time.Second)
+		}
+		if got := strings.Join(c.since(c.ada, 0), "\n"); !strings.Contains(got, "Menschen sind hier Mi 12:00-12:01 (UTC).") {
+			c.Errorf("in German, the user reads %s", got)
+		}
 	})
 }
 

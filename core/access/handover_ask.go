@@ -88,7 +88,7 @@ func (hs *Handovers) Ask(ctx context.Context, m chat.Memory, why string) (string
 	case !room.Kind.Private():
 		return lang.Say(ctx, "person.direct"), nil
 	case !hs.Policy.within(now) && (len(staff) > 0 || onPage):
-		said := lang.Say(ctx, "person.closed", "hours", strings.Join(hs.Policy.Hours, ", "), "zone", now.Format("MST"))
+		said := lang.Say(ctx, "person.closed", "hours", hs.Policy.hours(lang.Of(ctx)), "zone", now.Format("MST"))
 		return said, offerForm(ctx, hs, m.Author, m.Room, "leave/"+string(m.ID))
 	case len(staff) == 0 && !onPage:
 		return lang.Say(ctx, "person.none"), nil

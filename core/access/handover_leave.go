@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"parley/core/answer"
@@ -21,6 +22,16 @@ func (a Policy) within(at time.Time) bool {
 		in, err := quiethours.Within(text, at)
 		return in && err == nil // the configuration was validated
 	})
+}
+
+// hours returns the times of within, with the days of a language.
+func (a Policy) hours(v lang.Voice) string {
+	days, own := strings.Fields(lang.Voice{}.Say("time.days")), strings.Fields(v.Say("time.days"))
+	var pairs []string
+	for i, day := range days {
+		pairs = append(pairs, day, own[i])
+	}
+	return strings.NewReplacer(pairs...).Replace(strings.Join(a.Hours, ", "))
 }
 
 // offerForm offers who a form that leaves a message for the staff, once for each key. It fails with the error of the store.
