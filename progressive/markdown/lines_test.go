@@ -31,8 +31,8 @@ func TestLines(t *testing.T) {
 
 // A tab in an indent reaches to the next multiple of four columns.
 func TestTabsOfAnIndent(t *testing.T) {
-	for tabs, columns := range map[string]int{"\t": 4, " \t": 4, "\t ": 5, "\t\t": 8} {
-		for _, text := range []string{"- a\n%s- b", "a\n\n%sb", "100. a\n\n%sb", "100. a\n\n%s- b", "1000000. a\n\n%sb"} {
+	for tabs, columns := range map[string]int{"\t": 4, " \t": 4, "\t ": 5, "\t\t": 8, "  \t": 4, "   \t": 4, " \t\t": 8, "    \t": 8, "   \t ": 5, "\t \t": 8} {
+		for _, text := range []string{"- a\n%s- b", "a\n\n%sb", "100. a\n\n%sb", "100. a\n\n%s- b", "1000000. a\n\n%sb", "- a\n%sb", "- a\n\n%sb", "- a\n  - b\n%s- c", "1. a\n%s1. b", "- a\n%s- b\n%s- c"} {
 			r := markdown.NewRenderer(markdown.HTML(markdown.HTMLOptions{}), markdown.Limits{})
 			got, _ := r.Finish(strings.ReplaceAll(text, "%s", tabs))
 			want, _ := r.Finish(strings.ReplaceAll(text, "%s", strings.Repeat(" ", columns)))

@@ -75,6 +75,9 @@ func (r *reader) read(s segment) []Piece {
 		return []Piece{{Block: Paragraph{lines(s.text)}, Joint: s.joint}}
 	}
 	text := s.head + s.text + "\n"
+	if strings.Contains(text, " \t") {
+		text = mixed.ReplaceAllStringFunc(text, spaced)
+	}
 	if s.mode == inTable {
 		text = keepUprights(text)
 	}
@@ -85,6 +88,20 @@ func (r *reader) read(s segment) []Piece {
 		pieces[0].Joint = s.joint
 	}
 	return pieces
+}
+
+// mixed finds indents with a tab behind a space, whose columns goldmark counts wrongly.
+var mixed = regexp.MustCompile(`(?m)^\t* [ \t]*\t`)
+
+// spaced returns an indent in spaces. A tab reaches to the next multiple of four columns.
+func spaced(indent string) string {
+	columns := 0
+	for _, c := range indent {
+		if columns++; c == '\t' {
+			columns = (columns + 3) / 4 * 4
+		}
+	}
+	return strings.Repeat(" ", columns)
 }
 
 // keepUprights escapes the uprights in code in the rows of a table. Models forget that, and the cells behind them would
