@@ -1,7 +1,9 @@
 package stories_test
 
 import (
+	"bytes"
 	"io"
+	"mime/multipart"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -60,6 +62,22 @@ func (o *operator) post(path string, form ...string) string {
 		values.Set(form[i], form[i+1])
 	}
 	return o.read(o.http.PostForm(o.browser.Base+"/admin"+path, values))
+}
+
+// postFile is post with a file.
+func (o *operator) postFile(path, name, content string, form ...string) string {
+	o.Helper()
+	var body bytes.Buffer
+	w := multipart.NewWriter(&body)
+	for i := 0; i < len(form); i += 2 {
+		o.Must(w.WriteField(form[i], form[i+1]))
+	}
+	part, err := w.CreateFormFile("file", name)
+	o.Must(err)
+	_, err = io.WriteString(part, content)
+	o.Must(err)
+	o.Must(w.Close())
+	return o.read(o.http.Post(o.browser.Base+"/admin"+path, w.FormDataContentType(), &body))
 }
 
 // id returns the id in the form of the page's first button.

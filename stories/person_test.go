@@ -470,6 +470,49 @@ func TestPersonOpensFilesOnTheOperatorsPage(t *testing.T) {
 	})
 }
 
+// A file that the person sends on the operator's page arrives on each platform, once for each form, also without words. Notes have no files, and empty files are refused.
+func TestPersonSendsFilesOnTheOperatorsPage(t *testing.T) {
+	withDesk(t, func(c *chatHarness, restart func()) {
+		o, bob, page := c.logIn(connectortest.Ada), c.Direct(connectortest.Bob), c.newConversation()
+		history := func() string {
+			_, got := c.request(http.MethodGet, "/api/conversations/"+page+"/messages", "", nil)
+			return got
+		}
+		send := map[string]func(text string){
+			"platform": func(text string) { c.Say(connectortest.Bob, bob, text) },
+			"page":     func(text string) { c.readAll(c.send(page, "1", text)) },
+		}
+		arrived := map[string]func() bool{
+			"platform": func() bool {
+				return slices.ContainsFunc(c.Messages(bob), func(m connectortest.Message) bool { return m.ByBot && len(m.Files) == 1 })
+			},
+			"page": func() bool { return strings.Count(history(), `"name":"list.html"`) == 1 },
+		}
+		for name, say := range send {
+			say("/person")
+			c.Pass(10 * time.Second)
+			request := o.id(o.get("/requests"))
+			talk := "/talk?id=" + url.QueryEscape(request)
+			o.post(talk, "do", "take over", "id", request)
+			for _, wrong := range []struct{ do, content, want string }{{"note", "milk", "A note can&#39;t have a file."}, {"write", "", "The file is empty."}} {
+				if got := o.postFile(talk, "list.html", wrong.content, "do", wrong.do, "id", request, "key", "k", "text", "Milk"); !strings.Contains(got, wrong.want) || !strings.Contains(got, "Milk</textarea>") {
+					c.Errorf("%s: %s with %q is answered with %s", name, wrong.do, wrong.content, got)
+				}
+			}
+			for range 2 { // it is sent twice
+				o.postFile(talk, "list.html", "<b>milk</b>", "do", "write", "id", request, "key", "k", "text", "")
+			}
+			c.Pass(30 * time.Second)
+			restart()
+			if !arrived[name]() {
+				c.Errorf("%s: no file arrives: %q, %s", name, c.since(bob, 0), history())
+			}
+			o.post(talk, "do", "hand back", "id", request)
+			c.Pass(10 * time.Second)
+		}
+	})
+}
+
 // A person asks the agent for drafts, in the chat and on the operator's page. Only the person reads them; what they send goes to the user under their
 // name, once, and a draft that is discarded is in no later prompt.
 func TestPersonAsksForDrafts(t *testing.T) {

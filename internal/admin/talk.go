@@ -127,6 +127,8 @@ func doTalk(a *Admin, v *visit) (string, error) {
 			err = userError("Write a text first.")
 		} else if len(m.Text) > 4*maxWritten {
 			err = userError("The text is too long.")
+		} else if m.Note && len(m.Files) > 0 {
+			err = userError("A note can't have a file.")
 		}
 		if err == nil {
 			err = a.Gateway.Write(v.Context(), id, m)
@@ -149,10 +151,10 @@ func upload(v *visit) ([]llm.File, error) {
 		return nil, userError("The file is too large: at most 8 MiB can be sent.")
 	}
 	data, err := io.ReadAll(f)
-	if err != nil || len(data) == 0 {
-		return nil, err
+	if err == nil && len(data) == 0 {
+		err = userError("The file is empty.")
 	}
-	return []llm.File{{Name: header.Filename, Data: data}}, nil
+	return []llm.File{{Name: header.Filename, Data: data}}, err
 }
 
 // nextTalk returns the nth part of the stream of a conversation after the beginning part: its messages as HTML, or "" if nothing has changed.
