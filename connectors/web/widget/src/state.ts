@@ -60,13 +60,15 @@ export function reduce(state: State, event: Event): State {
     case 'again': {
       const at = state.items.findIndex(({ key }) => key === event.key);
       const question = state.items[at];
-      return question?.kind === 'question' ? { ...state, items: [...state.items.slice(0, at), { ...question, text: event.text }] } : state;
+      // What answers it is shown again if a person reads the message.
+      return question?.kind === 'question' ? { ...state, items: [...state.items.slice(0, at), { ...question, text: event.text }, ...state.items.slice(at + 1).map((item) => ({ ...item, hidden: true }))] } : state;
     }
     case 'frame': {
       const next = change(event.key, (answer) => heard(answer, event.frame));
       if (event.frame.type !== 'done') return next;
-      const { messageId } = event.frame;
-      return { ...next, items: next.items.filter((item) => item.key === event.key || item.kind === 'question' || !messageId || item.id !== messageId) };
+      const { messageId, noResponseReason } = event.frame;
+      const items = next.items.filter((item) => item.key === event.key || item.kind === 'question' || !messageId || item.id !== messageId);
+      return { ...next, items: noResponseReason === 'relayed' ? items.map((item) => (item.id ? { ...item, hidden: false } : item)) : items };
     }
     case 'status': return change(event.key, (answer) => ({ ...answer, status: event.text }));
     case 'stopped': return change(event.key, (answer) => finished(answer, { type: 'done', fullText: answer.text, noResponseReason: 'stopped' }));
@@ -115,7 +117,7 @@ function recalled(before: Item[], messages: Message[]): Item[] {
     if (same >= 0) out.splice(same, 1); // messages sent in quick succession share an answer
     const was = before.find((item): item is Answer => item.kind === 'answer' && item.key === key);
     const now = fromHistory(message, key, of);
-    out.push({ ...(was?.text === now.text ? was : now), rating: now.rating, offer: now.offer, fresh: before.length > 0 && !was });
+    out.push({ ...(was?.text === now.text ? was : now), hidden: false, rating: now.rating, offer: now.offer, fresh: before.length > 0 && !was });
   }
   return out;
 }

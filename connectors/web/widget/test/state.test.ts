@@ -64,6 +64,16 @@ test('a history keeps the end of an answer without a message, unless it has the 
   assert.deepEqual(after(ended('ignored'), other('1')), ['news']);
 });
 
+test('an edit hides what has answered the message, until a person has it', () => {
+  const history: Message[] = [{ id: '1', role: 'user', text: 'hi', timestamp: 1 }, { id: '2', role: 'assistant', text: 'Ada: yes', timestamp: 1 }];
+  const edited = reduce(reduce(nothing, { type: 'history', messages: history }), { type: 'again', key: '1', text: 'ho' });
+  const ended = (noResponseReason: string) => reduce(reduce(edited, { type: 'ask', question: null, key: 'a', asked: 'ho' }), { type: 'frame', key: 'a', frame: { type: 'done', noResponseReason } });
+  const shown = ({ items }: State) => items.flatMap((item) => (item.kind === 'answer' && item.hidden ? [] : [item.text]));
+  assert.deepEqual([edited, ended('relayed'), ended('ignored')].map(shown), [['ho'], ['ho', 'Ada: yes'], ['ho', '']]);
+  const last = reduce(edited, { type: 'history', messages: history }).items[1] as Answer;
+  assert.deepEqual([last.hidden, last.fresh], [false, false]);
+});
+
 test('a history changes texts, and keeps the reasoning of those that are the same', () => {
   const live = reduce(reduce(asked(), { type: 'frame', key: 'a', frame: { type: 'reasoning', text: 'hm' } }), { type: 'frame', key: 'a', frame: { type: 'done', fullText: 'yes', messageId: 'm' } });
   const after = (text: string) => reduce(live, { type: 'history', messages: [{ id: 'm', role: 'assistant', text, timestamp: 1, feedback: { rating: 'up' } }] }).items[0] as Answer;
