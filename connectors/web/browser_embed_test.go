@@ -133,13 +133,19 @@ func playAccounts(t *testing.T, p *tab) {
 	const secret = "a secret of the shop, of 32 bytes"
 	accounts, err := identity.NewSite(identity.SiteConfig{Secret: secret, Audience: "shop"})
 	require.NoError(t, err)
-	token, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{
-		"sub": "ada", "aud": "shop", "iat": time.Now().Unix(), "exp": time.Now().Add(time.Hour).Unix(),
-	}).SignedString([]byte(secret))
-	require.NoError(t, err)
+	account := func(name string) string {
+		token, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{
+			"sub": name, "aud": "shop", "iat": time.Now().Unix(), "exp": time.Now().Add(time.Hour).Unix(),
+		}).SignedString([]byte(secret))
+		require.NoError(t, err)
+		return token
+	}
+	token := account("ada")
 	l := listen(t, "127.0.0.1:0")
 	shop := site(t, l, "data-open")
 	g := start(t, newBackend(), l, func(o *web.Options) { o.Origins, o.Site, o.Public = []string{shop}, accounts, true })
+	p.offline.Store(true)                                                                                                                 // a conversation of another account is an error to the console
+	p.before(`const later = setTimeout; window.setTimeout = (f, ms, ...rest) => later(f, ms === 500 || ms === 5000 ? 1e9 : ms, ...rest)`) // a switch shows at once
 	p.do(chromedp.Navigate(shop))
 	p.wait(`all('.empty').length && !all('.empty')[0].hidden && !all('.chat')[0].hidden`)
 	p.send("hello")
@@ -152,7 +158,12 @@ func playAccounts(t *testing.T, p *tab) {
 	p.is(`asked[0]`, "Keep your earlier conversations in your account?")
 	p.send("who am I?")
 	g.next(t).finish(completed, "You are Ada.")
-	p.wait(`all('.answer .text').at(-1).textContent === 'You are Ada.'`)
+	p.wait(`all('.answer .text').at(-1).textContent === 'You are Ada.' && all('.stop')[0].hidden`)
+	p.eval(`parley.identify({token: '` + account("bob") + `'})`)
+	p.wait(`!all('.empty')[0].hidden && all('.message').length === 0`)
+	p.send("who am I?")
+	g.next(t).finish(completed, "You are Bob.")
+	p.shows(".answer .text", "You are Bob.")
 	p.eval(`parley.identify({})`)
 	p.wait(`!all('.empty')[0].hidden && all('.answer').length === 0`)
 	p.send("and now?")

@@ -315,9 +315,10 @@ export class Controller {
     } else this.tell(refusal.message, refusal.wait ? Date.now() + refusal.wait : undefined);
   }
 
-  #identified = (event: globalThis.Event) => {
+  #identified = ({ detail }: CustomEventInit<boolean | null>) => {
+    if (detail === null) return void this.#sync(); // a token of another account has another conversation
     this.#clear();
-    this.#enter(this.gateway.signedOut() || Boolean((event as CustomEvent).detail));
+    this.#enter(this.gateway.signedOut() || Boolean(detail));
   };
 
   // enter shows the conversation of who uses the browser now. After a sign-in, the conversations of before are offered to the account;

@@ -219,7 +219,7 @@ const fresh: Parley = {
     const before = this.token;
     this.name = name && `${name}`;
     this.token = token;
-    if (!before !== !token) window.dispatchEvent(new CustomEvent('parley-identify', { detail: !token })); // signed in, or out
+    if (before !== token) window.dispatchEvent(new CustomEvent('parley-identify', { detail: before && token ? null : !token })); // signed out, signed in, or null: another token
   },
   open: () => chats()[0]?.open(),
   close: () => chats()[0]?.close(),
