@@ -275,6 +275,7 @@ func TestBrowser(t *testing.T) {
 		"choices":         playChoices,
 		"an approval":     playApproval,
 		"chosen":          playChosen,
+		"chosen later":    playEnded,
 		"a form":          playForm,
 		"an unasked form": playUnaskedForm,
 		"emptied":         playEmptied,

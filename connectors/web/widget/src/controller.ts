@@ -112,21 +112,16 @@ export class Controller {
     return true;
   }
 
-  // choose answers a question of an answer in progress: the message is shown above the answer, like after a reload. pressed is false if
+  // choose answers a question of an answer. While that is in progress, the message is shown above it, like after a reload. pressed is false if
   // the option was typed. values and files are those of a form, instead of the option.
   choose(answer: Answer, option: number, pressed = true, values?: string[], files?: Record<string, string[]>): boolean {
     const { offer } = answer;
     if (!offer || offer.off) return false;
     const text = values?.join('\n') ?? offer.options[option]!;
-    if (!offer.live && !offer.fields) {
-      if (!this.send(text)) return false;
-      this.#do({ type: 'offer', key: answer.key, offer: null });
-      return true;
-    }
     const key = newKey();
     this.#do({ type: 'offer', key: answer.key, offer: { ...offer, off: true } }); // until the result is known
     this.tell('');
-    this.#do({ type: 'ask', question: { kind: 'question', key, text, files: [], at: Date.now() }, key: `${key}/answer`, asked: text, before: offer.live ? answer.key : undefined, hidden: true });
+    this.#do({ type: 'ask', question: { kind: 'question', key, text, files: [], at: Date.now() }, key: `${key}/answer`, asked: text, before: offer.live ? answer.key : undefined, choice: true });
     const asker = [...this.#turns].find((turn) => turn.key === answer.key) ?? { key: answer.key, asker: undefined, cut: false, end() {} }; // of an answer that has ended
     this.#ask({ text, choice: pressed ? { id: offer.id, option, values, files } : undefined }, key, { asker });
     this.focus();
@@ -302,7 +297,7 @@ export class Controller {
     this.#do({ type: 'drop', keys: [turn.key] });
     const asker = this.state.items.find(({ key: other }) => other === turn.asker?.key);
     if (asker?.kind === 'answer') this.#do({ type: 'offer', key: asker.key, offer: asker.offer && { ...asker.offer, off: false }, wrong: { [message.choice?.id ?? '']: refusal.fields } });
-    if (message.again) this.#sync();
+    if (message.again || (message.choice && !refusal.fields)) this.#sync();
     if (message.again || (rejoins && refusal.status !== 404)) return this.tell(refusal.message); // the message was sent, so the question stays
     this.#do({ type: 'drop', keys: [key] });
     if (files.length > 0 && refusal.status !== 404) this.attached?.restore(files);

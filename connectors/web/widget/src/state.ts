@@ -24,6 +24,7 @@ export interface Answer {
   kind: 'answer'; key: string; id?: string | undefined; asked: string; text: string; live: boolean; hidden: boolean; status: string; reasoning: string; trail: string[]; calls: Call[];
   offer: Offer | null; wrong?: Wrong; failed: boolean; note: string; at: number; rating: Rating;
   unable?: boolean; // the agent failed, or a limit is reached
+  choice?: boolean | undefined; // it is of a choice: then no line says that none was needed
   fresh?: boolean; // it has arrived whole, while the page was open
 }
 
@@ -38,7 +39,7 @@ export const nothing: State = { items: [], ready: false, busy: 0, notice: { text
 export type Event =
   | { type: 'clear' }
   | { type: 'history'; messages: Message[] }
-  | { type: 'ask'; question: Question | null; key: string; asked: string; before?: string | undefined; hidden?: boolean }
+  | { type: 'ask'; question: Question | null; key: string; asked: string; before?: string | undefined; choice?: boolean }
   | { type: 'again'; key: string; text: string }
   | { type: 'frame'; key: string; frame: Frame }
   | { type: 'status'; key: string; text: string }
@@ -85,10 +86,10 @@ export function reduce(state: State, event: Event): State {
   }
 }
 
-function asked(items: Item[], { question, key, asked: of, before, hidden = false }: Extract<Event, { type: 'ask' }>): Item[] {
+function asked(items: Item[], { question, key, asked: of, before, choice }: Extract<Event, { type: 'ask' }>): Item[] {
   const at = before ? items.findIndex((item) => item.key === before) : items.length;
   const out = question ? [...items.slice(0, at), question, ...items.slice(at)] : items;
-  return [...out, { ...unanswered(key, of), hidden, status: t('Thinking…') }];
+  return [...out, { ...unanswered(key, of), hidden: Boolean(before), choice, status: t('Thinking…') }];
 }
 
 const unanswered = (key: string, of: string): Answer => ({
@@ -197,5 +198,5 @@ function finished(answer: Answer, { fullText = '', messageId, failureKind, inter
     const kept = noResponseReason ? { ...call, images: [], files: [] } : call;
     return ['end', 'failed'].includes(call.stage) ? kept : { ...kept, stage: 'failed', state: t('not finished') };
   });
-  return { ...said(answer, text, text === answer.text), calls, live: false, hidden: answer.hidden || noResponseReason === 'relayed', status: '', failed, unable: failed || Boolean(reason), note, trail: actionCallbackHistory, id: messageId ?? answer.id, at: Date.now(), offer: choices ? { ...choices, live: false, off: false } : null };
+  return { ...said(answer, text, text === answer.text), calls, live: false, hidden: answer.hidden || noResponseReason === 'relayed' || (noResponseReason === 'ignored' && Boolean(answer.choice)), status: '', failed, unable: failed || Boolean(reason), note, trail: actionCallbackHistory, id: messageId ?? answer.id, at: Date.now(), offer: choices ? { ...choices, live: false, off: false } : null };
 }
