@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"sync"
 	"unicode/utf8"
 
@@ -20,6 +21,21 @@ func Deps(dial connectors.Dialer) connectors.Deps {
 type Memory struct {
 	mu   sync.Mutex
 	kept map[string]string
+	down error
+}
+
+// Fail makes all calls fail with err; nil ends that.
+func (m *Memory) Fail(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.down = err
+}
+
+// Stored returns the stored values by their names.
+func (m *Memory) Stored() map[string]string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.kept)
 }
 
 // Keep implements [connectors.StateStore].
@@ -31,7 +47,9 @@ func (m *Memory) Keep(_ context.Context, name, value string) error {
 
 // set stores a value. m.mu is held.
 func (m *Memory) set(name, value string) error {
-	if !utf8.ValidString(name + value) {
+	if m.down != nil {
+		return m.down
+	} else if !utf8.ValidString(name + value) {
 		return fmt.Errorf("save %q: the text is not valid UTF-8", name)
 	}
 	if m.kept == nil {
@@ -45,7 +63,7 @@ func (m *Memory) set(name, value string) error {
 func (m *Memory) Kept(_ context.Context, name string) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.kept[name], nil
+	return m.kept[name], m.down
 }
 
 // Swap implements [connectors.SharedState].
@@ -53,7 +71,7 @@ func (m *Memory) Swap(_ context.Context, name, old, value string) (bool, error) 
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.kept[name] != old {
-		return false, nil
+		return false, m.down
 	}
 	err := m.set(name, value)
 	return err == nil, err

@@ -51,22 +51,16 @@ func TestWrongSettings(t *testing.T) {
 	}
 }
 
-// noMemory is a store that can't be read.
-type noMemory struct{ connectortest.Memory }
-
-func (m *noMemory) Kept(context.Context, string) (string, error) { return "", errNoMemory }
-
-var errNoMemory = errors.New("the disk is gone")
-
 // A division that can't be read is not replaced: the sessions of other processes depend on it.
 func TestDivisionIsNotReplacedUnread(t *testing.T) {
-	memo := &noMemory{}
+	memo, down := &connectortest.Memory{}, errors.New("the disk is gone")
+	memo.Fail(down)
 	d := &divisions{memo: memo, bot: "1", fixed: 4}
-	if got, err := d.first(t.Context()); !errors.Is(err, errNoMemory) {
+	if got, err := d.first(t.Context()); !errors.Is(err, down) {
 		t.Errorf("the first division is %+v, %v; want the error of the store", got, err)
 	}
-	if kept, err := memo.Memory.Kept(t.Context(), d.name()); kept != "" || err != nil {
-		t.Errorf("%q, %v is stored; want nothing", kept, err)
+	if kept := memo.Stored(); len(kept) > 0 {
+		t.Errorf("%q is stored; want nothing", kept)
 	}
 }
 

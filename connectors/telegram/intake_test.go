@@ -15,6 +15,7 @@ import (
 
 	"parley/backends/sqlite"
 	"parley/backends/sqlite/sqlitetest"
+	"parley/connectors"
 	"parley/connectors/connectortest"
 	"parley/connectors/telegram/telegramfake"
 	"parley/core/chat"
@@ -139,31 +140,21 @@ func TestPanicInTheHandler(t *testing.T) {
 
 // slowMemo stores in any order what is stored at the same time.
 type slowMemo struct {
+	connectortest.Memory
 	delay atomic.Int64
-	mu    sync.Mutex
-	kept  map[string]string
 }
 
-func (m *slowMemo) Keep(_ context.Context, name, value string) error {
+func (m *slowMemo) Keep(ctx context.Context, name, value string) error {
 	time.Sleep(time.Duration(m.delay.Add(-int64(time.Second))))
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.kept[name] = value
-	return nil
-}
-
-func (m *slowMemo) Kept(_ context.Context, name string) (string, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.kept[name], nil
+	return m.Memory.Keep(ctx, name, value)
 }
 
 // Two groups that move at the same time are both remembered.
 func TestGroupsMoveAtTheSameTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memo := &slowMemo{kept: map[string]string{}}
+		memo := &slowMemo{}
 		memo.delay.Store(int64(10 * time.Second))
-		m := newMoves(1, memo)
+		m := newMoves(1, alone{memo})
 		var both sync.WaitGroup
 		for old := int64(-1); old >= -2; old-- {
 			both.Go(func() {
@@ -174,9 +165,9 @@ func TestGroupsMoveAtTheSameTime(t *testing.T) {
 			synctest.Wait()
 		}
 		both.Wait()
-		later := newMoves(1, memo)
+		later := newMoves(1, alone{memo})
 		if err := later.load(t.Context()); err != nil || later.now(-1) != -101 || later.now(-2) != -102 {
-			t.Errorf("remembered are %v, %v", memo.kept, err)
+			t.Errorf("remembered are %v, %v", memo.Stored(), err)
 		}
 	})
 }
@@ -227,7 +218,7 @@ func TestBatchSharesCommits(t *testing.T) {
 }
 
 // unswappable is a state that several gateways share, and that nothing can be stored in.
-type unswappable struct{ *memo }
+type unswappable struct{ connectors.SharedState }
 
 func (unswappable) Swap(context.Context, string, string, string) (bool, error) {
 	return false, errors.New("the disk is full")
@@ -235,7 +226,7 @@ func (unswappable) Swap(context.Context, string, string, string) (bool, error) {
 
 // A move that can't be stored among several gateways is not recorded.
 func TestMoveThatCantBeStored(t *testing.T) {
-	m := newMoves(1, unswappable{&memo{kept: map[string]string{}}})
+	m := newMoves(1, unswappable{&connectortest.Memory{}})
 	if err := m.add(t.Context(), -1, -101); err == nil || m.now(-1) != -1 {
 		t.Errorf("the group is %d, %v; want an error", m.now(-1), err)
 	}

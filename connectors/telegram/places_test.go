@@ -1,16 +1,16 @@
 package telegram
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"parley/connectors"
+	"parley/connectors/connectortest"
 	"parley/connectors/telegram/telegramfake"
 	"parley/core/chat"
 	"parley/internal/lang"
@@ -125,44 +125,20 @@ func TestReactions(t *testing.T) {
 	})
 }
 
-// memo is a memory over restarts, which may be out of order.
-type memo struct {
-	mu   sync.Mutex
-	kept map[string]string
-	err  error
-}
-
-func (m *memo) Keep(_ context.Context, name, value string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.err == nil {
-		m.kept[name] = value
-	}
-	return m.err
-}
-
-func (m *memo) Kept(_ context.Context, name string) (string, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.kept[name], m.err
-}
-
-func (m *memo) broken(err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.err = err
-}
+// alone is a state that one gateway has for itself.
+type alone struct{ connectors.StateStore }
 
 // TR-24: where the new ids of groups can't be read, nothing is answered or saved as if there were none.
 func TestMigrationsThatCantBeRead(t *testing.T) {
 	withBot(t, func(t *testing.T, r *botHarness) {
 		ada := r.AddUser("Ada", "ada")
-		book, down := &memo{kept: map[string]string{}}, errors.New("the disk is gone")
-		r.bot.moves = newMoves(r.bot.account, book)
+		book, down := &connectortest.Memory{}, errors.New("the disk is gone")
+		r.bot.moves = newMoves(r.bot.account, alone{book})
 		for name, kept := range map[string]string{"unreadable": "[]", "broken": ""} {
-			book.kept[r.bot.moves.name] = kept
+			book.Fail(nil)
+			require.NoError(t, book.Keep(t.Context(), r.bot.moves.name, kept))
 			if kept == "" {
-				book.broken(down)
+				book.Fail(down)
 			}
 			if err := r.bot.moves.add(t.Context(), -1, -2); err == nil || r.bot.moves.now(-1) != -1 {
 				t.Errorf("%s: a move is added: %v", name, err)
@@ -171,11 +147,12 @@ func TestMigrationsThatCantBeRead(t *testing.T) {
 				t.Errorf("%s: a conversation opens", name)
 			}
 		}
+		book.Fail(down)
 		r.run(r.bot)
 		r.Say(r.AddPrivate(ada), ada, "Hello")
 		r.want()
-		book.kept[r.bot.moves.name] = `{"-1":-2}`
-		book.broken(nil)
+		book.Fail(nil)
+		require.NoError(t, book.Keep(t.Context(), r.bot.moves.name, `{"-1":-2}`))
 		wait(pollTime)
 		r.want("Hello")
 		if got := r.bot.moves.now(-1); got != -2 {
@@ -190,21 +167,21 @@ func TestMigrationIsKept(t *testing.T) {
 	withBot(t, func(t *testing.T, r *botHarness) {
 		ada := r.AddUser("Ada", "ada")
 		club := r.AddGroup("Club")
-		book := &memo{kept: map[string]string{}}
+		book := &connectortest.Memory{}
 		another := func() *Telegram {
 			bot := r.another()
-			bot.moves = newMoves(bot.account, book)
+			bot.moves = newMoves(bot.account, alone{book})
 			return bot
 		}
 		stop := r.run(another())
 		r.Say(club, ada, "before")
 		room := r.last().Room
-		book.broken(errors.New("the disk is full"))
+		book.Fail(errors.New("the disk is full"))
 		moved := r.Migrate(club)
 		r.Say(moved, ada, "after")
 		wait(pollTime)
 		r.want("before")
-		book.broken(nil)
+		book.Fail(nil)
 		wait(pollTime)
 		r.want("before", "after")
 		if got := r.last(); got.Room != room || got.Place.World != chat.WorldID(room) {

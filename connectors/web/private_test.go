@@ -2,7 +2,6 @@ package web
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/connectors/connectortest"
 	"parley/core/chat"
 	"parley/internal/require"
 )
@@ -88,34 +88,12 @@ func TestRecordsOfRuns(t *testing.T) {
 	}
 }
 
-// memo is a connectors.SharedState that can fail.
-type memo struct {
-	kept   map[string]string
-	broken error
-}
-
-func (m *memo) Keep(_ context.Context, name, value string) error {
-	if m.broken == nil {
-		m.kept[name] = value
-	}
-	return m.broken
-}
-
-func (m *memo) Swap(ctx context.Context, name, old, value string) (bool, error) {
-	if m.kept[name] != old {
-		return false, m.broken
-	}
-	return m.broken == nil, m.Keep(ctx, name, value)
-}
-
-func (m *memo) Kept(_ context.Context, name string) (string, error) { return m.kept[name], m.broken }
-
 // SE-20: an address has one name for a day, restarts included. On the next day it has another, and nothing that is stored leads
 // from the old name to the address.
 func TestAddressKeyChangesWithTheDay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		zone := time.FixedZone("east", 2*60*60) // the bubble begins at midnight UTC, which is 2:00 there
-		m := &memo{kept: map[string]string{}}
+		m := &connectortest.Memory{}
 		name := func(k *addressKey) chat.EntityID {
 			t.Helper()
 			id, err := k.name(t.Context(), "203.0.113.9/32")
@@ -131,7 +109,7 @@ func TestAddressKeyChangesWithTheDay(t *testing.T) {
 		if now := name(&addressKey{memo: m, zone: zone}); now != first {
 			t.Errorf("with a restart the name changed from %s to %s", first, now)
 		}
-		old := strings.Fields(m.kept[addressKeyName])[1]
+		old := strings.Fields(m.Stored()[addressKeyName])[1]
 		time.Sleep(time.Second)
 		if now := name(k); now == first {
 			t.Error("on the next day the name is still the same")
@@ -139,8 +117,8 @@ func TestAddressKeyChangesWithTheDay(t *testing.T) {
 		if now := name(&addressKey{memo: m, zone: zone}); now != name(k) {
 			t.Error("a restart changed the name of the address; want the same name on the same day")
 		}
-		if len(m.kept) != 1 || strings.Contains(m.kept[addressKeyName], old) {
-			t.Errorf("stored is %v, with the old key", m.kept)
+		if len(m.Stored()) != 1 || strings.Contains(m.Stored()[addressKeyName], old) {
+			t.Errorf("stored is %v, with the old key", m.Stored())
 		}
 	})
 }
@@ -148,7 +126,9 @@ func TestAddressKeyChangesWithTheDay(t *testing.T) {
 // A name that could not be kept would make the limits forget what was spent.
 func TestAddressKeyOfABrokenStore(t *testing.T) {
 	broken := errors.New("disk on fire")
-	k := &addressKey{memo: &memo{broken: broken}, zone: time.UTC}
+	m := &connectortest.Memory{}
+	m.Fail(broken)
+	k := &addressKey{memo: m, zone: time.UTC}
 	if id, err := k.name(t.Context(), "203.0.113.9/32"); !errors.Is(err, broken) {
 		t.Errorf("the name is %q, %v", id, err)
 	}

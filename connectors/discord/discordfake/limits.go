@@ -29,13 +29,6 @@ func (s *Server) ShareBucket(name string, limit Limit, routes ...Route) {
 	s.limits.windows = map[string]*window{}
 }
 
-// SetGlobalLimit changes the limit over all routes (50 a second, DR-02).
-func (s *Server) SetGlobalLimit(limit Limit) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.limits.global, s.limits.all = limit, window{}
-}
-
 // SwitchLimits turns all counting on or off. Holds that a fault has imposed
 // stay.
 func (s *Server) SwitchLimits(on bool) {

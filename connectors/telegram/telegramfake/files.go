@@ -41,13 +41,6 @@ func (s *Server) addFileLocked(name string, data []byte, size int64) (id string)
 	return id
 }
 
-// LoseFile makes the server forget a file.
-func (s *Server) LoseFile(id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.files, id)
-}
-
 func (s *Server) getFile(c *call) (any, error) {
 	id := c.params["file_id"]
 	f := s.files[id]

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/connectors/connectortest"
 	"parley/internal/require"
 	"parley/plugins/mcp/oauth"
 )
@@ -28,7 +29,7 @@ func TestRegisteredClient(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			play(t, func(s *server) {
-				m, set := &memory{}, s.registered("client:1", c.secret, c.methods...)
+				m, set := &connectortest.Memory{}, s.registered("client:1", c.secret, c.methods...)
 				s.loginOf(m, set)
 				g := s.gatewayOf(m, set)
 				first := require.Value(g.Token(s.Context(), ""))(t)
@@ -39,7 +40,7 @@ func TestRegisteredClient(t *testing.T) {
 				if known := g.Secrets(); !slices.Contains(known, first) || !slices.Contains(known, second) || c.secret != "" && !slices.Contains(known, c.secret) {
 					t.Errorf("what errors hide is %q", known)
 				}
-				if row := m.rows[oauth.Name("shop")]; strings.Contains(row, "s3cr3t") || strings.Contains(row, "client:1") {
+				if row := m.Stored()[oauth.Name("shop")]; strings.Contains(row, "s3cr3t") || strings.Contains(row, "client:1") {
 					t.Errorf(`stored is %s; want it without "s3cr3t" and it without "client:1"`, row)
 				}
 			})
@@ -72,7 +73,7 @@ func TestWrongSecret(t *testing.T) {
 // reads why in the log, without the secret.
 func TestReplacedSecret(t *testing.T) {
 	play(t, func(s *server) {
-		m, set := &memory{}, s.registered("client:1", secret, "client_secret_basic")
+		m, set := &connectortest.Memory{}, s.registered("client:1", secret, "client_secret_basic")
 		s.loginOf(m, set)
 		first, _ := s.gatewayOf(m, set).Token(s.Context(), "")
 		next := s.registered("client:1", "the-n3xt-secret", "client_secret_basic")
@@ -94,7 +95,7 @@ func TestReplacedSecret(t *testing.T) {
 // accepts one again or a person logs in.
 func TestRejectedTokens(t *testing.T) {
 	play(t, func(s *server) {
-		m := &memory{}
+		m := &connectortest.Memory{}
 		s.lasts = 24 * time.Hour
 		s.login(m)
 		g, other := s.gateway(m), s.gateway(m)

@@ -247,26 +247,3 @@ func (s *server) visit(ctx context.Context, address string) (string, error) {
 	defer res.Body.Close()
 	return res.Header.Get("Location"), nil
 }
-
-// memory is a store that several gateways share.
-type memory struct {
-	mu   sync.Mutex
-	rows map[string]string
-	down error
-}
-
-func (m *memory) Kept(_ context.Context, name string) (string, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.rows[name], m.down
-}
-
-func (m *memory) Swap(_ context.Context, name, old, value string) (bool, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.down != nil || m.rows[name] != old {
-		return false, m.down
-	}
-	m.rows[name] = value
-	return true, nil
-}

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/connectors/connectortest"
 	"parley/internal/require"
 	"parley/plugins/mcp/oauth"
 	"parley/sim"
@@ -29,9 +30,9 @@ type gateway struct {
 	ended []string
 }
 
-func (s *server) gateway(m *memory) *gateway { return s.gatewayOf(m, shop) }
+func (s *server) gateway(m *connectortest.Memory) *gateway { return s.gatewayOf(m, shop) }
 
-func (s *server) gatewayOf(m *memory, set oauth.Settings) *gateway {
+func (s *server) gatewayOf(m *connectortest.Memory, set oauth.Settings) *gateway {
 	g := &gateway{}
 	g.Tokens = oauth.NewTokens(set, key(s.T, "k"), oauth.NewClient(s.net.Dial), slog.New(slog.NewTextHandler(&g.log, nil)))
 	g.Store = m
@@ -40,17 +41,15 @@ func (s *server) gatewayOf(m *memory, set oauth.Settings) *gateway {
 }
 
 // login logs in, and stores what comes of it.
-func (s *server) login(m *memory) {
+func (s *server) login(m *connectortest.Memory) {
 	s.Helper()
 	s.loginOf(m, shop)
 }
 
-func (s *server) loginOf(m *memory, set oauth.Settings) {
+func (s *server) loginOf(m *connectortest.Memory, set oauth.Settings) {
 	s.Helper()
 	value := require.Value(oauth.Login(s.Context(), set, key(s.T, "k"), oauth.NewClient(s.net.Dial), landing, s.visit))(s)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.rows = map[string]string{oauth.Name("shop"): value}
+	require.NoError(s, m.Keep(s.Context(), oauth.Name("shop"), value))
 }
 
 func play(t *testing.T, f func(s *server)) {
@@ -62,7 +61,7 @@ func play(t *testing.T, f func(s *server)) {
 // when they are rejected.
 func TestLogin(t *testing.T) {
 	play(t, func(s *server) {
-		m := &memory{}
+		m := &connectortest.Memory{}
 		g := s.gateway(m)
 		if _, err := g.Token(s.Context(), ""); !errors.Is(err, oauth.ErrLogin) || !strings.Contains(err.Error(), "gateway mcp login shop") {
 			t.Errorf("before the login: %v", err)
@@ -72,7 +71,7 @@ func TestLogin(t *testing.T) {
 		if err != nil || s.access[first] != shopURL {
 			t.Fatalf("%q, %v", first, err)
 		}
-		row := m.rows[oauth.Name("shop")]
+		row := m.Stored()[oauth.Name("shop")]
 		if strings.Contains(row, first) || strings.Contains(row, "refresh-") || strings.Contains(row, "client-") {
 			t.Errorf("stored is %s", row)
 		}
@@ -101,7 +100,7 @@ func TestLogin(t *testing.T) {
 // Several gateways and goroutines renew a token once: a refresh token that is used twice ends the login.
 func TestRenewedOnce(t *testing.T) {
 	play(t, func(s *server) {
-		m := &memory{}
+		m := &connectortest.Memory{}
 		s.login(m)
 		first := require.Value(s.gateway(m).Token(s.Context(), ""))(t)
 		gateways := []*gateway{s.gateway(m), s.gateway(m), s.gateway(m)}
@@ -131,7 +130,7 @@ func TestRenewedOnce(t *testing.T) {
 // secret is logged.
 func TestRefusedRenewal(t *testing.T) {
 	play(t, func(s *server) {
-		m := &memory{}
+		m := &connectortest.Memory{}
 		s.login(m)
 		g, other := s.gateway(m), s.gateway(m)
 		first, _ := g.Token(s.Context(), "")
@@ -159,7 +158,7 @@ func TestRefusedRenewal(t *testing.T) {
 // An authorization server that is down ends nothing. Neither does a gateway that dies while it renews a token.
 func TestRenewalFails(t *testing.T) {
 	play(t, func(s *server) {
-		m := &memory{}
+		m := &connectortest.Memory{}
 		s.login(m)
 		g := s.gateway(m)
 		first, _ := g.Token(s.Context(), "")
@@ -167,13 +166,13 @@ func TestRenewalFails(t *testing.T) {
 		if _, err := g.Token(s.Context(), first); err == nil || errors.Is(err, oauth.ErrLogin) {
 			t.Errorf("while it is down: %v", err)
 		}
-		m.down = errors.New("the disk is full")
+		m.Fail(errors.New("the disk is full"))
 		if _, err := g.Token(s.Context(), first); err == nil || errors.Is(err, oauth.ErrLogin) {
 			t.Errorf("without a store: %v", err)
 		}
-		m.down = nil
-		row := m.rows[oauth.Name("shop")]
-		m.rows[oauth.Name("shop")] = strings.Replace(row, `"Sealed"`, `"Holder":"dead","Until":"`+time.Now().Add(20*time.Second).Format(time.RFC3339)+`","Sealed"`, 1)
+		m.Fail(nil)
+		row := m.Stored()[oauth.Name("shop")]
+		require.NoError(t, m.Keep(t.Context(), oauth.Name("shop"), strings.Replace(row, `"Sealed"`, `"Holder":"dead","Until":"`+time.Now().Add(20*time.Second).Format(time.RFC3339)+`","Sealed"`, 1)))
 		start := time.Now()
 		second, err := g.Token(s.Context(), first)
 		if took := time.Since(start); err != nil || second == first || took < 19*time.Second || took > 21*time.Second {

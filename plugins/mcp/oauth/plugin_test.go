@@ -14,6 +14,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"parley/connectors/connectortest"
 	"parley/core/action"
 	"parley/core/action/actiontest"
 	"parley/internal/require"
@@ -36,7 +37,7 @@ func tools() http.Handler {
 // the call; when that is refused, the owner reads how to log in again, and calls say what is missing.
 func TestPluginWithLogin(t *testing.T) {
 	play(t, func(s *server) {
-		host, m := &actiontest.Host{}, &memory{}
+		host, m := &actiontest.Host{}, &connectortest.Memory{}
 		p := mcp.New(mcp.Options{Key: key(s.T, "k"), Dial: s.net.Dial, Servers: []mcp.Server{{
 			Name: "shop", URL: shopURL, OAuth: &shop, Read: []string{"list"}, Timeout: time.Minute,
 		}}})
@@ -51,7 +52,7 @@ func TestPluginWithLogin(t *testing.T) {
 			t.Errorf("without a login: %d tools, %v", len(p.Live()), err)
 		}
 		s.login(m)
-		require.NoError(t, host.Keep(ctx, oauth.Name("shop"), m.rows[oauth.Name("shop")]))
+		require.NoError(t, host.Keep(ctx, oauth.Name("shop"), m.Stored()[oauth.Name("shop")]))
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if len(p.Live()) != 1 {
@@ -77,14 +78,14 @@ func TestPluginWithLogin(t *testing.T) {
 // that a login is needed, and one line is logged. It is used again when it accepts tokens.
 func TestPluginWithRejectedTokens(t *testing.T) {
 	play(t, func(s *server) {
-		host, m, log := &actiontest.Host{}, &memory{}, &sim.Log{}
+		host, m, log := &actiontest.Host{}, &connectortest.Memory{}, &sim.Log{}
 		s.login(m)
 		p := mcp.New(mcp.Options{Key: key(s.T, "k"), Dial: s.net.Dial, Log: slog.New(slog.NewTextHandler(log, nil)), Servers: []mcp.Server{{
 			Name: "shop", URL: shopURL, OAuth: &shop, Read: []string{"list"}, Timeout: time.Minute,
 		}}})
 		require.NoError(t, host.Init(s.T, p))
 		ctx, cancel := context.WithCancel(s.Context())
-		require.NoError(t, host.Keep(ctx, oauth.Name("shop"), m.rows[oauth.Name("shop")]))
+		require.NoError(t, host.Keep(ctx, oauth.Name("shop"), m.Stored()[oauth.Name("shop")]))
 		s.change(func() { s.stubborn = true })
 		var work sync.WaitGroup
 		work.Go(func() { p.Work(ctx) })
@@ -119,7 +120,7 @@ func TestPluginWithRejectedTokens(t *testing.T) {
 // and nothing that it says holds a secret.
 func TestCheckWithLogin(t *testing.T) {
 	play(t, func(s *server) {
-		m := &memory{}
+		m := &connectortest.Memory{}
 		set := s.registered("client:1", secret, "client_secret_post")
 		check := func() (string, error) {
 			o := mcp.Options{Key: key(s.T, "k"), Dial: s.net.Dial}
@@ -146,7 +147,7 @@ func TestCheckWithLogin(t *testing.T) {
 		if line, err = check(); !errors.Is(err, oauth.ErrLogin) || !strings.Contains(err.Error(), "gateway mcp login shop") {
 			t.Errorf("after the login has ended: %q, %v", line, err)
 		}
-		m.down = errors.New("the store with " + secret + " is away")
+		m.Fail(errors.New("the store with " + secret + " is away"))
 		if line, err = check(); err == nil || errors.Is(err, oauth.ErrLogin) || strings.Contains(err.Error(), secret) {
 			t.Errorf("without a store: %q, %v", line, err)
 		}
