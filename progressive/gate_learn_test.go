@@ -41,8 +41,7 @@ func TestLastWordDoesNotWaitForThePace(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			for range 20 { // always, however long the edits have gone on
-				leave, err := g.Enter(ctx, progressive.Ticket{Scopes: []progressive.Scope{"private/a", "bot"}, Priority: progressive.PriorityStream, Owed: 1})
-				require.NoError(t, err)
+				leave := require.Value(g.Enter(ctx, progressive.Ticket{Scopes: []progressive.Scope{"private/a", "bot"}, Priority: progressive.PriorityStream, Owed: 1}))(t)
 				leave(nil)
 			}
 			if w := enter(t, g, p, nil, "private/a", "bot"); w != 0 {

@@ -18,8 +18,7 @@ import (
 // time, so only make nightly plays it.
 func TestReplicasRemindOnce(t *testing.T) {
 	telegram := platforms()[0]
-	world, err := telegram.newServer()
-	require.NoError(t, err)
+	world := require.Value(telegram.newServer())(t)
 	api := httptest.NewServer(world.Handler())
 	t.Cleanup(func() { api.CloseClientConnections(); api.Close(); world.Close() })
 	r := startReplicas(t, 2, "supersede", modelfake.New(modelfake.Options{Choose: func(q modelfake.Request) modelfake.Script {

@@ -28,8 +28,7 @@ func takeOverAtOnce(t *testing.T, gone bool) {
 	}}), func(cfg *config.Config) {
 		cfg.Turns.Buttons = false
 		for _, p := range platforms() {
-			w, err := p.newServer()
-			require.NoError(t, err)
+			w := require.Value(p.newServer())(t)
 			api := httptest.NewServer(w.Handler())
 			t.Cleanup(func() { api.CloseClientConnections(); api.Close(); w.Close() })
 			p.enable(cfg, w, api.URL)

@@ -41,13 +41,11 @@ func BenchmarkCancelElsewhere(b *testing.B) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	before, err := two[0].Tracker().Claim(ctx, "ada", "room", 1)
-	require.NoError(b, err)
+	before := require.Value(two[0].Tracker().Claim(ctx, "ada", "room", 1))(b)
 	id := chat.ResponseID(1)
 	for b.Loop() {
 		id++
-		next, err := two[id%2].Tracker().Claim(ctx, "ada", "room", id)
-		require.NoError(b, err)
+		next := require.Value(two[id%2].Tracker().Claim(ctx, "ada", "room", id))(b)
 		<-before.Done()
 		before = next
 	}

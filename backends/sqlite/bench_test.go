@@ -92,8 +92,7 @@ func BenchmarkRecent(b *testing.B) {
 
 func BenchmarkNote(b *testing.B) {
 	s := filled(b, 10)
-	run, err := s.Start(b.Context(), record.RunID("room", 1), "owner")
-	require.NoError(b, err)
+	run := require.Value(s.Start(b.Context(), record.RunID("room", 1), "owner"))(b)
 	for n := 0; b.Loop(); n++ {
 		require.NoError(b, s.Note(b.Context(), run.ID, run.Epoch, chat.Note{Text: fmt.Sprint("so far ", n)}))
 	}
@@ -107,8 +106,7 @@ func BenchmarkOpen(b *testing.B) {
 			require.NoError(b, s.writer.QueryRow(`SELECT file FROM pragma_database_list`).Scan(&path))
 			require.NoError(b, s.Close())
 			for b.Loop() {
-				s, err := Open(b.Context(), path, Options{})
-				require.NoError(b, err)
+				s := require.Value(Open(b.Context(), path, Options{}))(b)
 				require.NoError(b, s.Close())
 			}
 		})

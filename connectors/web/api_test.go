@@ -122,8 +122,7 @@ func serveOn(t *testing.T, edit func(*Options), submit func(chat.Inbound) (chat.
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		n := sim.NewNet()
-		l, err := n.Listen("tcp", "127.0.0.1:8080")
-		require.NoError(t, err)
+		l := require.Value(n.Listen("tcp", "127.0.0.1:8080"))(t)
 		a := &answer.Answer{}
 		o := Options{Memo: &connectortest.Memory{}, Zone: time.UTC, Listener: l, Agent: chat.Agent{ID: "agent", Name: "A"}, Answers: answers{a}, Store: rooms{Uploads: keptUploads(), NotePad: &storagetest.NotePad{}},
 			Ready: func(context.Context) error { return nil }, Log: slog.New(slog.DiscardHandler)}
@@ -151,11 +150,9 @@ func accept(chat.Inbound) (chat.Accepted, error) { return chat.Accepted{Run: "ru
 
 func post(t *testing.T, c *http.Client, path, body string) (*http.Response, string) {
 	t.Helper()
-	resp, err := c.Post("http://127.0.0.1:8080"+path, "application/json", strings.NewReader(body))
-	require.NoError(t, err)
+	resp := require.Value(c.Post("http://127.0.0.1:8080"+path, "application/json", strings.NewReader(body)))(t)
 	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
+	b := require.Value(io.ReadAll(resp.Body))(t)
 	return resp, string(b)
 }
 
@@ -281,8 +278,7 @@ func TestReady(t *testing.T) {
 	serve(t, func(o *Options) { o.Ready = func(context.Context) error { return errors.New("no disk") } }, accept,
 		func(client *http.Client, _ *answer.Answer) {
 			for path, want := range map[string]int{"/healthz": http.StatusOK, "/readyz": http.StatusServiceUnavailable} {
-				resp, err := client.Get("http://127.0.0.1:8080" + path)
-				require.NoError(t, err)
+				resp := require.Value(client.Get("http://127.0.0.1:8080" + path))(t)
 				body, _ := io.ReadAll(resp.Body)
 				resp.Body.Close()
 				if resp.StatusCode != want || want != http.StatusOK && string(body) != "not ready: no disk\n" {
@@ -299,8 +295,7 @@ func TestReadyWithLimits(t *testing.T) {
 			o.Ready = func(context.Context) error { return nil }
 			o.Limited = func() string { return limits }
 		}, accept, func(client *http.Client, _ *answer.Answer) {
-			resp, err := client.Get("http://127.0.0.1:8080/readyz")
-			require.NoError(t, err)
+			resp := require.Value(client.Get("http://127.0.0.1:8080/readyz"))(t)
 			defer resp.Body.Close()
 			if body, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != http.StatusOK || string(body) != want {
 				t.Errorf("/readyz says %d %q, %v", resp.StatusCode, body, err)
@@ -310,8 +305,7 @@ func TestReadyWithLimits(t *testing.T) {
 }
 
 func TestAddressTaken(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	l := require.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	l.Close() // serving on a closed listener fails as a lost one would
 	w := New(Options{Memo: &connectortest.Memory{}, Listener: l, Store: rooms{}, Log: slog.New(slog.DiscardHandler)})
 	if err := w.Run(t.Context(), nil); !errors.Is(err, ErrEnded) {

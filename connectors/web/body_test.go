@@ -23,8 +23,7 @@ import (
 // loopback runs a web connector on a real port until the test ends, and returns its address. A nil handler accepts nothing.
 func loopback(t *testing.T, edit func(*Options), h connectors.Handler) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	l := require.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	o := Options{Memo: &connectortest.Memory{}, Zone: time.UTC, Listener: l, Agent: chat.Agent{ID: "agent", Name: "A"}, Answers: answers{&answer.Answer{}}, Store: rooms{},
 		Log: slog.New(slog.DiscardHandler)}
 	if edit != nil {

@@ -384,8 +384,7 @@ func (l *tap) cut() {
 
 func listen(t *testing.T, address string) net.Listener {
 	t.Helper()
-	l, err := net.Listen("tcp", address)
-	require.NoError(t, err)
+	l := require.Value(net.Listen("tcp", address))(t)
 	return l
 }
 

@@ -19,8 +19,7 @@ import (
 // examples returns the fenced blocks of a language in the guide for embedding, for a gateway at an address.
 func examples(t *testing.T, language, gateway string) (blocks []string) {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/embed.md")
-	require.NoError(t, err)
+	page := require.Value(os.ReadFile("../../docs/embed.md"))(t)
 	for _, m := range regexp.MustCompile("(?s)\n```"+language+"\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
 		blocks = append(blocks, strings.ReplaceAll(m[1], "http://127.0.0.1:8080", gateway))
 	}
@@ -125,8 +124,7 @@ func playFrameExample(t *testing.T, p *tab) {
 
 // The examples of the guide name only attributes, events and calls that the widget has.
 func TestEmbedExamplesNameWhatExists(t *testing.T) {
-	source, err := os.ReadFile("widget/src/widget.ts")
-	require.NoError(t, err)
+	source := require.Value(os.ReadFile("widget/src/widget.ts"))(t)
 	settings := regexp.MustCompile(`settings = '([a-z ]+)'`).FindSubmatch(source)
 	if settings == nil {
 		t.Fatal("the widget has no list of settings; want one")

@@ -226,8 +226,7 @@ const rich = "# تقرير\n\nمرحبا **بالعالم**، see [a link](https
 
 // The page passes axe-core in every state, with a rich conversation in both directions.
 func playAccessible(t *testing.T, g *gateway, p *tab) {
-	source, err := os.ReadFile(filepath.Join(packages(t), "node_modules", "axe-core", "axe.min.js"))
-	require.NoError(t, err)
+	source := require.Value(os.ReadFile(filepath.Join(packages(t), "node_modules", "axe-core", "axe.min.js")))(t)
 	p.before(string(source))
 	p.open(g.url)
 	p.accessible("empty")

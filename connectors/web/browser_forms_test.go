@@ -23,8 +23,7 @@ window.fill = (label, value) => { const node = field(label); node.value = value;
 // All fields are one form, by the keyboard too. It has the reasons for values that don't fit, and a reload keeps what was typed.
 func playForm(t *testing.T, g *gateway, p *tab) {
 	p.offline.Store(true) // a refusal is an error to the console
-	source, err := os.ReadFile(filepath.Join(packages(t), "node_modules", "axe-core", "axe.min.js"))
-	require.NoError(t, err)
+	source := require.Value(os.ReadFile(filepath.Join(packages(t), "node_modules", "axe-core", "axe.min.js")))(t)
 	p.before(string(source))
 	p.before(fill)
 	p.open(g.url)

@@ -19,8 +19,7 @@ func playLogIn(t *testing.T, p *tab) {
 	l, memo := listen(t, "127.0.0.1:0"), &connectortest.Memory{}
 	shop := site(t, l, `data-target="#here"`)
 	g := start(t, newBackend(), l, func(o *web.Options) { o.Origins, o.Memo = []string{shop}, memo })
-	code, err := login.Sessions{Store: memo}.NewCode(t.Context())
-	require.NoError(t, err)
+	code := require.Value(login.Sessions{Store: memo}.NewCode(t.Context()))(t)
 	enter := func(code string) {
 		p.eval(`document.querySelector('#code').value = '` + code + `', document.querySelector('form button').click()`)
 	}

@@ -161,8 +161,7 @@ func openSlowly(p *tab, shop string) int {
 	_, err := chromedp.Call(p.ctx, emulation.SetCPUThrottlingRate, emulation.SetCPUThrottlingRateParams{Rate: 4})
 	require.NoError(p.t, err)
 	slow := []*network.Conditions{{Latency: 400, DownloadThroughput: 400_000 / 8, UploadThroughput: 400_000 / 8}}
-	_, err = chromedp.Call(p.ctx, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: slow})
-	require.NoError(p.t, err)
+	require.Value(chromedp.Call(p.ctx, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: slow}))(p.t)
 	p.before(`(function look() {
 		if (document.querySelector('parley-chat')?.shadowRoot.querySelector('.empty:not([hidden])')) window.usable = performance.now();
 		else requestAnimationFrame(look);
@@ -176,8 +175,7 @@ func openSlowly(p *tab, shop string) int {
 // metrics are the browser's own of a page.
 func metrics(t *testing.T, p *tab) map[string]float64 {
 	t.Helper()
-	now, err := chromedp.Call(p.ctx, performance.GetMetrics, cdp.Empty{})
-	require.NoError(t, err)
+	now := require.Value(chromedp.Call(p.ctx, performance.GetMetrics, cdp.Empty{}))(t)
 	all := map[string]float64{}
 	for _, m := range now.Metrics {
 		all[m.Name] = m.Value

@@ -183,8 +183,7 @@ func playClosedLabel(t *testing.T, p *tab) {
 
 // The chat passes axe-core on a page of another site too: closed, open in another language, with an answer, and where it can't be reached.
 func playAccessibleEmbed(t *testing.T, p *tab) {
-	source, err := os.ReadFile(filepath.Join(packages(t), "node_modules", "axe-core", "axe.min.js"))
-	require.NoError(t, err)
+	source := require.Value(os.ReadFile(filepath.Join(packages(t), "node_modules", "axe-core", "axe.min.js")))(t)
 	p.before(string(source))
 	g, shop := exampleSite(t, func(l net.Listener) string {
 		return "<!doctype html><html lang=ar dir=rtl><meta charset=utf-8><title>Shop</title><main><h1>Shop</h1></main><script src=http://" + l.Addr().String() + "/widget.js data-accent=gold data-contact=mailto:help@example.com></script>"
@@ -249,12 +248,10 @@ func playWordPressExample(t *testing.T, p *tab) {
 
 // The attributes, calls, events, parts and variables of the guide are those of the widget.
 func TestEmbedGuideNamesWhatExists(t *testing.T) {
-	page, err := os.ReadFile("../../docs/embed.md")
-	require.NoError(t, err)
+	page := require.Value(os.ReadFile("../../docs/embed.md"))(t)
 	source := ""
 	for _, name := range []string{"widget.ts", "widget.css", "chat.css", "more.css", "view/app.tsx", "view/composer.tsx", "view/contact.tsx", "view/messages.tsx"} {
-		text, err := os.ReadFile("widget/src/" + name)
-		require.NoError(t, err)
+		text := require.Value(os.ReadFile("widget/src/" + name))(t)
 		source += string(text)
 	}
 	names := func(text, pattern string) (all []string) {

@@ -55,15 +55,13 @@ func TestErrorsOfClients(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			serve(t, nil, ignored, func(client *http.Client, _ *answer.Answer) {
-				r, err := http.NewRequest(c.method, "http://127.0.0.1:8080"+c.path, strings.NewReader(c.body))
-				require.NoError(t, err)
+				r := require.Value(http.NewRequest(c.method, "http://127.0.0.1:8080"+c.path, strings.NewReader(c.body)))(t)
 				r.Header.Set("Content-Type", c.kind)
 				r.Header.Set("Authorization", "Bearer any")
 				if !strings.HasPrefix(c.path, "/v1/") {
 					r.Header.Del("Authorization")
 				}
-				resp, err := client.Do(r)
-				require.NoError(t, err)
+				resp := require.Value(client.Do(r))(t)
 				defer resp.Body.Close()
 				body, err := io.ReadAll(resp.Body)
 				if err != nil || resp.StatusCode != c.want {
@@ -111,12 +109,10 @@ func TestStreamsOfClients(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			serveUntil(t, nil, accept, func(client *http.Client, a *answer.Answer, stop func()) {
-				r, err := http.NewRequest(http.MethodPost, "http://127.0.0.1:8080"+c.path, strings.NewReader(c.body))
-				require.NoError(t, err)
+				r := require.Value(http.NewRequest(http.MethodPost, "http://127.0.0.1:8080"+c.path, strings.NewReader(c.body)))(t)
 				r.Header.Set("Content-Type", "application/json")
 				r.Header.Set("Accept", "text/event-stream")
-				resp, err := client.Do(r)
-				require.NoError(t, err)
+				resp := require.Value(client.Do(r))(t)
 				defer resp.Body.Close()
 				if resp.StatusCode != http.StatusOK || !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
 					t.Fatalf("%s %v", resp.Status, resp.Header)

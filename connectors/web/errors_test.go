@@ -48,15 +48,13 @@ func TestErrorsAreJSON(t *testing.T) {
 			"a key with a space":   {"POST", streamPath, "application/json", `{"text":"a","clientMessageId":"a b"}`, 400, ""},
 			"no such part":         {"GET", filePath, "range", "", 416, ""},
 		} {
-			r, err := http.NewRequest(c.method, "http://127.0.0.1:8080"+c.path, strings.NewReader(c.body))
-			require.NoError(t, err)
+			r := require.Value(http.NewRequest(c.method, "http://127.0.0.1:8080"+c.path, strings.NewReader(c.body)))(t)
 			if c.kind == "range" {
 				r.Header.Set("Range", "bytes=1000-")
 			} else if c.kind != "" {
 				r.Header.Set("Content-Type", c.kind)
 			}
-			resp, err := client.Do(r)
-			require.NoError(t, err)
+			resp := require.Value(client.Do(r))(t)
 			body, err := io.ReadAll(resp.Body)
 			resp.Body.Close()
 			if resp.StatusCode != c.want || resp.Header.Get("Allow") != c.allow || err != nil {
@@ -83,8 +81,7 @@ func TestRefusedBodyIsAnswered(t *testing.T) {
 		"30 MB in chunks": {streamPath, "", http.StatusRequestEntityTooLarge},
 	} {
 		t.Run(name, func(t *testing.T) {
-			conn, err := net.Dial("tcp", host)
-			require.NoError(t, err)
+			conn := require.Value(net.Dial("tcp", host))(t)
 			defer conn.Close()
 			how, body := fmt.Sprint("Content-Length: ", len(c.body)), c.body
 			if body == "" {
@@ -94,8 +91,7 @@ func TestRefusedBodyIsAnswered(t *testing.T) {
 			if _, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n%s\r\n\r\n%s", c.path, host, how, body); err != nil {
 				t.Fatal(err)
 			}
-			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-			require.NoError(t, err)
+			resp := require.Value(http.ReadResponse(bufio.NewReader(conn), nil))(t)
 			said, err := io.ReadAll(resp.Body)
 			if resp.StatusCode != c.want || !strings.Contains(string(said), `"error":`) || err != nil {
 				t.Errorf("%d %s, %v", resp.StatusCode, said, err)
@@ -106,8 +102,7 @@ func TestRefusedBodyIsAnswered(t *testing.T) {
 
 // docs/web-api.md names every kind of failure that an answer can have.
 func TestFailureKindsAreDocumented(t *testing.T) {
-	doc, err := os.ReadFile("../../docs/web-api.md")
-	require.NoError(t, err)
+	doc := require.Value(os.ReadFile("../../docs/web-api.md"))(t)
 	for _, kind := range []llm.FailureKind{llm.InsufficientCredits, llm.NoProvider, llm.NoModel, llm.WrongAddress, llm.WrongCertificate, llm.LocalInference, llm.RateLimited,
 		llm.GenerationTimeout, llm.ProviderIssue, llm.PromptTooLong, llm.ConversationTooLong, llm.SetAside} {
 		if !strings.Contains(string(doc), "`"+string(kind)+"`") {

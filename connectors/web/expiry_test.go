@@ -49,8 +49,7 @@ func TestStreamsEndWithTheirTokens(t *testing.T) {
 					require.NoError(t, (door{w}).note(t.Context(), "web/c", chat.EntityID("web/key/"+id), readerOpened, time.Time{}))
 				}
 				begins := time.Now()
-				resp, err := n.client.Do(r)
-				require.NoError(t, err)
+				resp := require.Value(n.client.Do(r))(t)
 				defer resp.Body.Close()
 				n.answer.Apply(answer.Change{Kind: answer.Text, Text: "It is"})
 				synctest.Wait()
@@ -105,8 +104,7 @@ func TestAnswersOfClientsEndWithTheirTokens(t *testing.T) {
 				token = key
 				time.AfterFunc(time.Second, func() { _ = w.keys.Keys.Revoke(t.Context(), made.ID) })
 			}
-			r, err := http.NewRequest(http.MethodPost, "http://127.0.0.1:8080"+c.path, strings.NewReader(c.form))
-			require.NoError(t, err)
+			r := require.Value(http.NewRequest(http.MethodPost, "http://127.0.0.1:8080"+c.path, strings.NewReader(c.form)))(t)
 			r.Header.Set("Content-Type", "application/json")
 			r.Header.Set("Authorization", "Bearer "+token)
 			late := time.AfterFunc(2*time.Hour, func() {
@@ -114,8 +112,7 @@ func TestAnswersOfClientsEndWithTheirTokens(t *testing.T) {
 				n.answer.End(answer.Outcome{Status: answer.Completed})
 			})
 			defer late.Stop()
-			resp, err := n.client.Do(r)
-			require.NoError(t, err)
+			resp := require.Value(n.client.Do(r))(t)
 			defer resp.Body.Close()
 			body, err := io.ReadAll(resp.Body)
 			if err != nil || resp.StatusCode != c.status || !strings.Contains(string(body), c.want) || strings.Contains(string(body), "late") {

@@ -27,8 +27,7 @@ type page struct {
 func (p *page) read(t *testing.T, fs []frame) {
 	t.Helper()
 	for _, f := range fs {
-		b, err := json.Marshal(f)
-		require.NoError(t, err)
+		b := require.Value(json.Marshal(f))(t)
 		p.bytes += len(b)
 		switch f.Type {
 		case "token":
@@ -239,8 +238,7 @@ func wantFrames(t *testing.T, want string, got []frame) {
 	t.Helper()
 	var lines []string
 	for _, f := range got {
-		b, err := json.Marshal(f)
-		require.NoError(t, err)
+		b := require.Value(json.Marshal(f))(t)
 		lines = append(lines, string(b))
 	}
 	if diff := cmp.Diff(want, strings.Join(lines, "\n")); diff != "" {
@@ -250,8 +248,7 @@ func wantFrames(t *testing.T, want string, got []frame) {
 
 // WB-04: however real Markdown is cut into pieces, and wherever a reader comes in, what it has read is exact: 10,000 times.
 func TestChunkings(t *testing.T) {
-	file, err := os.ReadFile("testdata/markdown.md")
-	require.NoError(t, err)
+	file := require.Value(os.ReadFile("testdata/markdown.md"))(t)
 	whole := string(file)
 	for seed := range uint64(10_000) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -306,8 +303,7 @@ func TestReasoningFrames(t *testing.T) {
 		a.Apply(answer.Change{Kind: answer.Text, Text: "3"})
 		changes, view := a.Read(0)
 		frames := slices.Concat(slices.Clone(enc.encode("run", changes, view)), enc.restart(answer.View{}))
-		got, err := json.Marshal(frames)
-		require.NoError(t, err)
+		got := require.Value(json.Marshal(frames))(t)
 		reasoning, again := `{"type":"reasoning","text":"I count to 3."},`, `,{"type":"reasoning","fullText":""}`
 		if !wants {
 			reasoning, again = "", ""

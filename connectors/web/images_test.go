@@ -38,8 +38,7 @@ func TestImagesRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &Web{kept: &kept{uploads: &share{all: maxUploads, each: maxUploads}}}
-			body, err := json.Marshal(map[string]any{"text": "a", "images": c.pictures})
-			require.NoError(t, err)
+			body := require.Value(json.Marshal(map[string]any{"text": "a", "images": c.pictures}))(t)
 			rec := httptest.NewRecorder()
 			r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(body))
 			r.Header.Set("Content-Type", "application/json")
@@ -62,8 +61,7 @@ func TestFiles(t *testing.T) {
 			"/api/conversations/c/messages/nothing/files/0":           http.StatusNotFound,
 			"/api/conversations/unknown/messages/web%2Fc%231/files/0": http.StatusNotFound,
 		} {
-			resp, err := client.Get("http://127.0.0.1:8080" + path)
-			require.NoError(t, err)
+			resp := require.Value(client.Get("http://127.0.0.1:8080" + path))(t)
 			body, err := io.ReadAll(resp.Body)
 			resp.Body.Close()
 			if resp.StatusCode != want || err != nil {
@@ -81,11 +79,9 @@ func TestFilesAreSaved(t *testing.T) {
 	song := llm.File{Name: "a \"b\"\r\nX: y.html", Type: "text/html; charset=utf-8", Data: []byte("0123456789")}
 	store := func(o *Options) { o.Store = oneFile{rooms{}, song} }
 	serve(t, store, accept, func(client *http.Client, _ *answer.Answer) {
-		r, err := http.NewRequest(http.MethodGet, "http://127.0.0.1:8080/api/conversations/c/messages/web%2Fc%231/files/0", nil)
-		require.NoError(t, err)
+		r := require.Value(http.NewRequest(http.MethodGet, "http://127.0.0.1:8080/api/conversations/c/messages/web%2Fc%231/files/0", nil))(t)
 		r.Header.Set("Range", "bytes=2-4")
-		resp, err := client.Do(r)
-		require.NoError(t, err)
+		resp := require.Value(client.Do(r))(t)
 		body, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if err != nil || resp.StatusCode != http.StatusPartialContent || string(body) != "234" {

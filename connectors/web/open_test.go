@@ -195,11 +195,9 @@ func TestPartsOfFiles(t *testing.T) {
 			{"", http.StatusOK, largeFile, largeFile},
 		} {
 			asked.Store(0)
-			r, err := http.NewRequest(http.MethodGet, "http://127.0.0.1:8080"+filePath, nil)
-			require.NoError(t, err)
+			r := require.Value(http.NewRequest(http.MethodGet, "http://127.0.0.1:8080"+filePath, nil))(t)
 			r.Header.Set("Range", c.part)
-			resp, err := client.Do(r)
-			require.NoError(t, err)
+			resp := require.Value(client.Do(r))(t)
 			n, err := io.Copy(io.Discard, resp.Body)
 			resp.Body.Close()
 			if resp.StatusCode != c.status || c.length >= 0 && n != c.length || err != nil || asked.Load() > c.most {
@@ -211,8 +209,7 @@ func TestPartsOfFiles(t *testing.T) {
 
 // A file that is replaced while it is read ends the reply early, rather than to mix two files.
 func TestFileChangesWhileItIsRead(t *testing.T) {
-	s, err := openStored(t.Context(), oneFile{file: llm.File{Type: "a/b", Data: make([]byte, 100)}}, "run", 0)
-	require.NoError(t, err)
+	s := require.Value(openStored(t.Context(), oneFile{file: llm.File{Type: "a/b", Data: make([]byte, 100)}}, "run", 0))(t)
 	s.store = oneFile{file: llm.File{Type: "a/b", Data: make([]byte, 99)}}
 	if got, err := io.ReadAll(s); len(got) != 0 || err == nil {
 		t.Errorf("%d bytes, %v", len(got), err)
@@ -223,8 +220,7 @@ func TestFileChangesWhileItIsRead(t *testing.T) {
 func TestTooManyReads(t *testing.T) {
 	serve(t, func(o *Options) { o.Limits.MessagesPerMinute = 1 }, accept, func(client *http.Client, _ *answer.Answer) {
 		for i := range readsPerMessage + 1 {
-			resp, err := client.Get("http://127.0.0.1:8080" + historyPath)
-			require.NoError(t, err)
+			resp := require.Value(client.Get("http://127.0.0.1:8080" + historyPath))(t)
 			resp.Body.Close()
 			if limited := resp.StatusCode == http.StatusTooManyRequests; limited != (i == readsPerMessage) || limited && resp.Header.Get("Retry-After") != "3" {
 				t.Fatalf("read %d: %d, %v", i+1, resp.StatusCode, resp.Header)

@@ -87,10 +87,8 @@ func members(s *jsonschema.Schema, into map[string]bool) {
 func TestGuideMatchesDescription(t *testing.T) {
 	s := newSite(t, nil)
 	d := described(t, s.api)
-	guide, err := os.ReadFile("../../docs/web-api.md")
-	require.NoError(t, err)
-	others, err := os.ReadFile("../../docs/clients.md")
-	require.NoError(t, err)
+	guide := require.Value(os.ReadFile("../../docs/web-api.md"))(t)
+	others := require.Value(os.ReadFile("../../docs/clients.md"))(t)
 	text := strings.ReplaceAll(string(guide), "…/", "/api/conversations/{id}/")
 	inGuide := map[string]bool{}
 	alternatives := map[string]reflect.Type{ // replies that can be JSON, by the summaries of their routes
@@ -121,8 +119,7 @@ func TestGuideMatchesDescription(t *testing.T) {
 				members(d.schema(r.Content), known)
 			}
 			if alternative := alternatives[op.Summary]; alternative != nil {
-				is, err := jsonschema.ForType(alternative, nil)
-				require.NoError(t, err)
+				is := require.Value(jsonschema.ForType(alternative, nil))(t)
 				members(is, known)
 			}
 		}
@@ -153,8 +150,7 @@ func TestGuideMatchesDescription(t *testing.T) {
 // The examples of bodies in the guide are valid.
 func TestExamplesAreValid(t *testing.T) {
 	d := described(t, newSite(t, nil).api)
-	guide, err := os.ReadFile("../../docs/web-api.md")
-	require.NoError(t, err)
+	guide := require.Value(os.ReadFile("../../docs/web-api.md"))(t)
 	seen := 0
 	for _, line := range regexp.MustCompile(`(?m)^    (\{.*\})$`).FindAllStringSubmatch(string(guide), -1) {
 		var body map[string]any
@@ -171,8 +167,7 @@ func TestExamplesAreValid(t *testing.T) {
 			continue
 		}
 		seen++
-		resolved, err := d.Components.Schemas[name].Resolve(nil)
-		require.NoError(t, err)
+		resolved := require.Value(d.Components.Schemas[name].Resolve(nil))(t)
 		if err := resolved.Validate(body); err != nil {
 			t.Errorf("%s is no %s: %v", line[1], name, err)
 		}

@@ -37,10 +37,8 @@ type site struct {
 
 func newSite(t *testing.T, edit func(*Options)) *site {
 	t.Helper()
-	accounts, err := identity.NewSite(identity.SiteConfig{Secret: siteSecret, Audience: "https://shop.example"})
-	require.NoError(t, err)
-	stored, err := sqlite.Open(t.Context(), sqlitetest.Path(t), sqlitetest.Audited(t))
-	require.NoError(t, err)
+	accounts := require.Value(identity.NewSite(identity.SiteConfig{Secret: siteSecret, Audience: "https://shop.example"}))(t)
+	stored := require.Value(sqlite.Open(t.Context(), sqlitetest.Path(t), sqlitetest.Audited(t)))(t)
 	t.Cleanup(func() { _ = stored.Close() })
 	o := Options{
 		Memo: &connectortest.Memory{}, Zone: time.UTC, Listener: public{}, Agent: chat.Agent{ID: "agent", Name: "A"},
@@ -127,8 +125,7 @@ func account(t *testing.T, subject string, edit func(jwt.MapClaims)) string {
 	if edit != nil {
 		edit(claims)
 	}
-	text, err := jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString([]byte(siteSecret))
-	require.NoError(t, err)
+	text := require.Value(jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString([]byte(siteSecret)))(t)
 	return text
 }
 
@@ -272,8 +269,7 @@ func TestAccountTokens(t *testing.T) {
 	other := func(name string, value any) func(jwt.MapClaims) {
 		return func(c jwt.MapClaims) { c[name] = value }
 	}
-	unsigned, err := jwt.NewWithClaims(jwt.SigningMethodNone, jwt.MapClaims{"sub": "ada"}).SignedString(jwt.UnsafeAllowNoneSignatureType)
-	require.NoError(t, err)
+	unsigned := require.Value(jwt.NewWithClaims(jwt.SigningMethodNone, jwt.MapClaims{"sub": "ada"}).SignedString(jwt.UnsafeAllowNoneSignatureType))(t)
 	for name, c := range map[string]struct{ token, code string }{
 		"right":                   {account(t, "ada", nil), ""},
 		"a clock a little behind": {account(t, "ada", other("exp", time.Now().Add(-30*time.Second).Unix())), ""},

@@ -146,8 +146,7 @@ func TestWidgetHoldsNoMarkupInjection(t *testing.T) {
 			t.Errorf("%s uses %s", name, found)
 		}
 	}
-	index, err := fs.ReadFile(widget, "widget/index.html")
-	require.NoError(t, err)
+	index := require.Value(fs.ReadFile(widget, "widget/index.html"))(t)
 	if found := regexp.MustCompile(`<style|\sstyle=|\son\w+=|<script>`).Find(index); found != nil {
 		t.Errorf("index.html holds %s, which the policy forbids", found)
 	}

@@ -96,8 +96,7 @@ func TestAddressKeyChangesWithTheDay(t *testing.T) {
 		m := &connectortest.Memory{}
 		name := func(k *addressKey) chat.EntityID {
 			t.Helper()
-			id, err := k.name(t.Context(), "203.0.113.9/32")
-			require.NoError(t, err)
+			id := require.Value(k.name(t.Context(), "203.0.113.9/32"))(t)
 			return id
 		}
 		k := &addressKey{memo: m, zone: zone}

@@ -25,11 +25,9 @@ const filesPath = "/api/conversations/c/files"
 // put sends a file, and returns the status and what the reply says of the file, or why there is none.
 func put(t *testing.T, c *http.Client, key, name, kind string, body io.Reader) (status int, file map[string]any, why string) {
 	t.Helper()
-	r, err := http.NewRequest(http.MethodPost, fmt.Sprintf("http://127.0.0.1:8080%s?clientFileId=%s&name=%s", filesPath, key, name), body)
-	require.NoError(t, err)
+	r := require.Value(http.NewRequest(http.MethodPost, fmt.Sprintf("http://127.0.0.1:8080%s?clientFileId=%s&name=%s", filesPath, key, name), body))(t)
 	r.Header.Set("Content-Type", kind)
-	resp, err := c.Do(r)
-	require.NoError(t, err)
+	resp := require.Value(c.Do(r))(t)
 	defer resp.Body.Close()
 	var said struct {
 		File  map[string]any
@@ -43,8 +41,7 @@ func put(t *testing.T, c *http.Client, key, name, kind string, body io.Reader) (
 
 func get(t *testing.T, c *http.Client, path string) (*http.Response, string) {
 	t.Helper()
-	resp, err := c.Get("http://127.0.0.1:8080" + path)
-	require.NoError(t, err)
+	resp := require.Value(c.Get("http://127.0.0.1:8080" + path))(t)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
@@ -165,8 +162,7 @@ func TestWaitingFilesAreBounded(t *testing.T) {
 				t.Errorf("file %d: %d %s", i, status, why)
 			}
 		}
-		r, err := http.NewRequest(http.MethodDelete, "http://127.0.0.1:8080"+filesPath+"/k0", nil)
-		require.NoError(t, err)
+		r := require.Value(http.NewRequest(http.MethodDelete, "http://127.0.0.1:8080"+filesPath+"/k0", nil))(t)
 		if resp, err := client.Do(r); err != nil || resp.StatusCode != http.StatusOK || resp.Body.Close() != nil {
 			t.Fatal(resp, err)
 		}

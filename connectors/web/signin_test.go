@@ -35,15 +35,13 @@ func (a *asker) submit(in chat.Inbound) (chat.Accepted, error) {
 // do makes a request with headers, written as "Name: value".
 func (a *asker) do(method, path, body string, headers ...string) *http.Response {
 	a.Helper()
-	req, err := http.NewRequestWithContext(context.Background(), method, "http://127.0.0.1:8080"+path, strings.NewReader(body))
-	require.NoError(a, err)
+	req := require.Value(http.NewRequestWithContext(context.Background(), method, "http://127.0.0.1:8080"+path, strings.NewReader(body)))(a)
 	req.Header.Set("Content-Type", "application/json")
 	for _, h := range headers {
 		name, value, _ := strings.Cut(h, ": ")
 		req.Header.Set(name, value)
 	}
-	resp, err := a.client.Do(req)
-	require.NoError(a, err)
+	resp := require.Value(a.client.Do(req))(a)
 	_, _ = io.Copy(io.Discard, resp.Body)
 	_ = resp.Body.Close()
 	return resp
@@ -67,8 +65,7 @@ const (
 // loginCode returns a new code, and a request with it.
 func loginCode(t *testing.T, s login.Sessions) (code, body string) {
 	t.Helper()
-	code, err := s.NewCode(context.Background())
-	require.NoError(t, err)
+	code = require.Value(s.NewCode(context.Background()))(t)
 	written, _ := json.Marshal(map[string]string{"code": strings.ToLower(code)})
 	return code, string(written)
 }

@@ -214,11 +214,9 @@ func TestTicket(t *testing.T) {
 	serveOn(t, withSite(t), accept, func(_ *Web, n network) {
 		ticket := func(token string) string {
 			t.Helper()
-			r, err := http.NewRequest(http.MethodPost, "http://127.0.0.1:8080/api/ticket", http.NoBody)
-			require.NoError(t, err)
+			r := require.Value(http.NewRequest(http.MethodPost, "http://127.0.0.1:8080/api/ticket", http.NoBody))(t)
 			r.Header.Set("Authorization", "Bearer "+token)
-			resp, err := n.client.Do(r)
-			require.NoError(t, err)
+			resp := require.Value(n.client.Do(r))(t)
 			defer resp.Body.Close()
 			var body struct {
 				Ticket struct {

@@ -33,11 +33,9 @@ func TestConversationCannotBeRead(t *testing.T) {
 		} {
 			time.Sleep(failuresApart)
 			log.Reset()
-			r, err := http.NewRequest(c.method, "http://127.0.0.1:8080"+c.path, strings.NewReader(c.body))
-			require.NoError(t, err)
+			r := require.Value(http.NewRequest(c.method, "http://127.0.0.1:8080"+c.path, strings.NewReader(c.body)))(t)
 			r.Header.Set("Content-Type", "application/json")
-			resp, err := client.Do(r)
-			require.NoError(t, err)
+			resp := require.Value(client.Do(r))(t)
 			body, err := io.ReadAll(resp.Body)
 			resp.Body.Close()
 			if err != nil || resp.StatusCode != http.StatusServiceUnavailable || !strings.Contains(string(body), "Please try again.") {

@@ -94,11 +94,9 @@ func everything(t *testing.T, client *http.Client, a *answer.Answer) string {
 		all += said
 	}
 	_, said := post(t, client, room+"/messages/stream", `{"text":"Where is it?","clientMessageId":"known","streamProtocol":"legacy"}`)
-	resp, err := client.Get("http://127.0.0.1:8080" + room + "/messages")
-	require.NoError(t, err)
+	resp := require.Value(client.Get("http://127.0.0.1:8080" + room + "/messages"))(t)
 	defer resp.Body.Close()
-	stored, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
+	stored := require.Value(io.ReadAll(resp.Body))(t)
 	return all + said + string(stored)
 }
 

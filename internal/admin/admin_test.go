@@ -154,8 +154,7 @@ type page struct {
 
 func newPage(t *testing.T, edit func(*admin.Options)) *page {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), sqlitetest.Path(t), sqlite.Options{})
-	require.NoError(t, err)
+	store := require.Value(sqlite.Open(t.Context(), sqlitetest.Path(t), sqlite.Options{}))(t)
 	p := &page{T: t, memo: &connectortest.Memory{}, store: store, gateway: &gateway{
 		roles: map[chat.EntityID]admin.Role{"fake/olga": admin.Owner, "fake/sam": admin.Staff}, file: filepath.Join(t.TempDir(), "prompt.md"),
 	}}
@@ -631,8 +630,7 @@ func TestLogins(t *testing.T) {
 
 // cookieOf returns the token of a browser.
 func cookieOf(t *testing.T, c *http.Client, at string) string {
-	u, err := url.Parse(at + "/admin")
-	require.NoError(t, err)
+	u := require.Value(url.Parse(at + "/admin"))(t)
 	for _, one := range c.Jar.Cookies(u) {
 		if one.Name == "parley_admin" {
 			return one.Value

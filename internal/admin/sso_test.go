@@ -16,8 +16,7 @@ import (
 
 // Members of the groups log in with OpenID Connect; others, other states and other browsers don't.
 func TestSSO(t *testing.T) {
-	m, err := mockoidc.Run()
-	require.NoError(t, err)
+	m := require.Value(mockoidc.Run())(t)
 	defer func() { _ = m.Shutdown() }()
 	p := newPage(t, func(o *admin.Options) {
 		c := m.Config()

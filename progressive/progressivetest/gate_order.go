@@ -24,8 +24,7 @@ type wish struct {
 func (g *gates) queued(wishes []wish) (in []wish) {
 	g.Helper()
 	g.budget("bot", 1, 10*time.Millisecond)
-	leave, err := g.all[0].Enter(g.Context(), progressive.Ticket{Scopes: []progressive.Scope{"chat/busy", "bot"}, Priority: progressive.PriorityFinal})
-	require.NoError(g, err)
+	leave := require.Value(g.all[0].Enter(g.Context(), progressive.Ticket{Scopes: []progressive.Scope{"chat/busy", "bot"}, Priority: progressive.PriorityFinal}))(g)
 	now := time.Now()
 	var mu sync.Mutex
 	var all sync.WaitGroup

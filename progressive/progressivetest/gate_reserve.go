@@ -48,8 +48,7 @@ func editsAreSpread(t *testing.T, g *gates) {
 	const window = 4 * time.Second
 	g.reserve("chat", 20, 4, window)
 	edit := func(i int) time.Time {
-		leave, err := g.all[i%len(g.all)].Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{"chat"}, Priority: progressive.PriorityStream})
-		require.NoError(t, err)
+		leave := require.Value(g.all[i%len(g.all)].Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{"chat"}, Priority: progressive.PriorityStream}))(t)
 		leave(nil)
 		return time.Now()
 	}

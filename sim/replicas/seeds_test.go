@@ -24,8 +24,7 @@ func TestSeeds(t *testing.T) {
 	}
 	begun, n := time.Now(), uint64(0)
 	if s := os.Getenv("PARLEY_SEEDS_FROM"); s != "" {
-		first, err := strconv.ParseUint(s, 10, 64)
-		require.NoError(t, err)
+		first := require.Value(strconv.ParseUint(s, 10, 64))(t)
 		for ; n < given; n++ {
 			try(t, first+n)
 		}
@@ -46,8 +45,7 @@ func freshFor(t *testing.T) (lasts time.Duration, most uint64) {
 	if most, err := strconv.ParseUint(s, 10, 64); err == nil {
 		return math.MaxInt64, most
 	}
-	lasts, err := time.ParseDuration(s)
-	require.NoError(t, err)
+	lasts = require.Value(time.ParseDuration(s))(t)
 	return lasts, math.MaxUint64
 }
 

@@ -114,8 +114,7 @@ func (w *simulation) open(real bool) storage.Store {
 	if !real {
 		return storagetest.NewStoreModel()
 	}
-	s, err := sqlite.Open(w.Context(), sqlitetest.Path(w.T), sqlitetest.Audited(w.T))
-	require.NoError(w, err)
+	s := require.Value(sqlite.Open(w.Context(), sqlitetest.Path(w.T), sqlitetest.Audited(w.T)))(w)
 	w.Cleanup(func() { _ = s.Close() })
 	return s
 }

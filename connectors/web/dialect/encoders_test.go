@@ -117,8 +117,7 @@ func TestGoldens(t *testing.T) {
 		if *update {
 			require.NoError(t, os.WriteFile(file, got, 0o600))
 		}
-		want, err := os.ReadFile(file)
-		require.NoError(t, err)
+		want := require.Value(os.ReadFile(file))(t)
 		if diff := cmp.Diff(string(want), string(got)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}

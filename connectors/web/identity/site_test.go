@@ -27,8 +27,7 @@ func sign(t *testing.T, method jwt.SigningMethod, key any, id string, critical .
 	if len(critical) > 0 {
 		token.Header["crit"] = critical
 	}
-	text, err := token.SignedString(key)
-	require.NoError(t, err)
+	text := require.Value(token.SignedString(key))(t)
 	return text
 }
 
@@ -37,8 +36,7 @@ func TestPublicKeys(t *testing.T) {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	require.NoError(t, err)
 	written := base64.StdEncoding.EncodeToString(public)
-	site, err := NewSite(SiteConfig{PublicKey: written, Audience: "shop"})
-	require.NoError(t, err)
+	site := require.Value(NewSite(SiteConfig{PublicKey: written, Audience: "shop"}))(t)
 	if is, err := site.Verify(t.Context(), sign(t, jwt.SigningMethodEdDSA, private, "")); err != nil || is.Subject != "ada" {
 		t.Errorf("%+v, %v", is, err)
 	}
@@ -57,8 +55,7 @@ func TestPublicKeys(t *testing.T) {
 
 func rsaKey(t *testing.T) *rsa.PrivateKey {
 	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	require.NoError(t, err)
+	key := require.Value(rsa.GenerateKey(rand.Reader, 2048))(t)
 	return key
 }
 
@@ -67,8 +64,7 @@ func rsaKey(t *testing.T) *rsa.PrivateKey {
 func TestKeySets(t *testing.T) {
 	keys := map[string]*ecdsa.PrivateKey{}
 	for _, id := range []string{"a", "b"} {
-		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-		require.NoError(t, err)
+		key := require.Value(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 		keys[id] = key
 	}
 	shown, reads, away := []string{"a"}, 0, false
@@ -88,8 +84,7 @@ func TestKeySets(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(set)
 	}))
 	defer server.Close()
-	site, err := NewSite(SiteConfig{JWKS: server.URL, Audience: "shop"})
-	require.NoError(t, err)
+	site := require.Value(NewSite(SiteConfig{JWKS: server.URL, Audience: "shop"}))(t)
 	verify := func(what, id string, want error, readsNow int) {
 		t.Helper()
 		if _, err := site.Verify(t.Context(), sign(t, jwt.SigningMethodES256, keys[id], id)); !errors.Is(err, want) || reads != readsNow {
