@@ -15,6 +15,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/quota"
+	"parley/internal/subtest"
 )
 
 // withLimits runs a test in which so much may be spent. It begins ten minutes before midnight.
@@ -309,29 +310,27 @@ func TestWhoTriggersPays(t *testing.T) {
 			return n.send(m)
 		}, "bob"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.setLimits(quota.Limits{Person: quota.Cost{Messages: 100}}, w.Store)
-				w.cfg.Access.Allowed.Accounts["bob"] = true
-				w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "paid", ChoiceHandlers: []action.ChoiceHandler{paid{w.cfg.Models.Large}}})
-				n := w.start()
-				hello := w.message(group, "ada", "Hello")
-				hello.Addressed = true
-				w.waitAnswer(n.send(hello))
-				before := w.spent("person/ada")
-				asked := n.sendNotice(chat.Notice{To: chat.Address{Room: group, ReplyTo: hello.ID}, Text: "Which?", Ask: &chat.Question{
-					Options: []string{"Red", "Blue"}, For: []chat.EntityID{"bob"}, Handler: c.chooser,
-				}})
-				w.waitAnswer(asked)
-				w.waitAnswer(c.trigger(n, w.question(asked)))
-				if got := w.spent("person/ada"); got != before {
-					t.Errorf("Ada pays: %+v after %+v", got, before)
-				}
-				if got := w.spent("person/" + c.payer); got.Tokens == 0 {
-					t.Errorf("%s pays %+v", c.payer, got)
-				}
-				w.chat.forgetSeen() // the message of the question says more after its run has ended
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			w.setLimits(quota.Limits{Person: quota.Cost{Messages: 100}}, w.Store)
+			w.cfg.Access.Allowed.Accounts["bob"] = true
+			w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "paid", ChoiceHandlers: []action.ChoiceHandler{paid{w.cfg.Models.Large}}})
+			n := w.start()
+			hello := w.message(group, "ada", "Hello")
+			hello.Addressed = true
+			w.waitAnswer(n.send(hello))
+			before := w.spent("person/ada")
+			asked := n.sendNotice(chat.Notice{To: chat.Address{Room: group, ReplyTo: hello.ID}, Text: "Which?", Ask: &chat.Question{
+				Options: []string{"Red", "Blue"}, For: []chat.EntityID{"bob"}, Handler: c.chooser,
+			}})
+			w.waitAnswer(asked)
+			w.waitAnswer(c.trigger(n, w.question(asked)))
+			if got := w.spent("person/ada"); got != before {
+				w.Errorf("Ada pays: %+v after %+v", got, before)
+			}
+			if got := w.spent("person/" + c.payer); got.Tokens == 0 {
+				w.Errorf("%s pays %+v", c.payer, got)
+			}
+			w.chat.forgetSeen() // the message of the question says more after its run has ended
+		}))
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"parley/core/chat"
 	"parley/core/event"
 	"parley/core/llm"
+	"parley/internal/subtest"
 	"parley/plugins/essentials"
 )
 
@@ -93,23 +94,21 @@ func TestEvaluatorsComeAsOften(t *testing.T) {
 			w.waitAnswer(acc)
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				var begun atomic.Int32
-				w.cfg.Plugins = []action.Plugin{{Name: "p", Evaluators: []action.Evaluator{
-					evaluator(func(context.Context, action.TurnContext, chat.Memory) error { begun.Add(1); return nil }),
-				}}}
-				n := w.start()
-				for range 9 {
-					w.waitAnswer(n.sendText("Hello"))
-					between(w, n)
-					time.Sleep(20 * time.Second)
-				}
-				if got := begun.Load(); got < 4 || got > 5 { // of 18 numbers
-					t.Errorf("of 9 answers %d were looked back on; want at least 4 and at most 5", got)
-				}
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			var begun atomic.Int32
+			w.cfg.Plugins = []action.Plugin{{Name: "p", Evaluators: []action.Evaluator{
+				evaluator(func(context.Context, action.TurnContext, chat.Memory) error { begun.Add(1); return nil }),
+			}}}
+			n := w.start()
+			for range 9 {
+				w.waitAnswer(n.sendText("Hello"))
+				between(w, n)
+				time.Sleep(20 * time.Second)
+			}
+			if got := begun.Load(); got < 4 || got > 5 { // of 18 numbers
+				w.Errorf("of 9 answers %d were looked back on; want at least 4 and at most 5", got)
+			}
+		}))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/recall"
+	"parley/internal/subtest"
 	"parley/plugins/essentials"
 )
 
@@ -75,32 +76,30 @@ func TestOverheard(t *testing.T) {
 			n.send(m)
 		}, seen: true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				if c.allow != nil {
-					c.allow(&w.cfg.Access)
-				}
-				w.cfg.Access.Group = access.GroupAmbient
-				w.cfg.Recall.Summaries, w.cfg.Recall.History = true, 200
-				w.cfg.Plugins = []action.Plugin{essentials.New(essentials.Deps{Store: w.Store, Reflection: true}), recall.New(recall.Deps{Store: w.Store, Log: w.cfg.Log})}
-				w.model.respond = func(llm.Request) []step { return []step{write("RESPOND")} }
-				n := w.start()
-				c.does(w, n)
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			if c.allow != nil {
+				c.allow(&w.cfg.Access)
+			}
+			w.cfg.Access.Group = access.GroupAmbient
+			w.cfg.Recall.Summaries, w.cfg.Recall.History = true, 200
+			w.cfg.Plugins = []action.Plugin{essentials.New(essentials.Deps{Store: w.Store, Reflection: true}), recall.New(recall.Deps{Store: w.Store, Log: w.cfg.Log})}
+			w.model.respond = func(llm.Request) []step { return []step{write("RESPOND")} }
+			n := w.start()
+			c.does(w, n)
+			time.Sleep(time.Minute)
+			for i := range 6 {
+				m := w.message(group, "ada", fmt.Sprintf("Question %d. %s", i, strings.Repeat("What do zebras eat? ", 10)))
+				m.Addressed, m.Place.World = i%2 == 0, "fake/world"
+				n.send(m)
 				time.Sleep(time.Minute)
-				for i := range 6 {
-					m := w.message(group, "ada", fmt.Sprintf("Question %d. %s", i, strings.Repeat("What do zebras eat? ", 10)))
-					m.Addressed, m.Place.World = i%2 == 0, "fake/world"
-					n.send(m)
-					time.Sleep(time.Minute)
-				}
-				seen := slices.ContainsFunc(w.model.requests(), func(c modelCall) bool {
-					all := promptText(c.Request)
-					return strings.Contains(all, "Zebras") || strings.Contains(all, "Zed") || strings.Contains(all, "🦓")
-				})
-				if seen != c.seen {
-					t.Errorf("a prompt has it: %v; want %v", seen, c.seen)
-				}
+			}
+			seen := slices.ContainsFunc(w.model.requests(), func(c modelCall) bool {
+				all := promptText(c.Request)
+				return strings.Contains(all, "Zebras") || strings.Contains(all, "Zed") || strings.Contains(all, "🦓")
 			})
-		})
+			if seen != c.seen {
+				w.Errorf("a prompt has it: %v; want %v", seen, c.seen)
+			}
+		}))
 	}
 }

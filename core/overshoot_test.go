@@ -15,6 +15,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/quota"
+	"parley/internal/subtest"
 )
 
 // seller is a model that writes so many tokens, one after the other, and bills them. It keeps the maximum that it is given
@@ -98,39 +99,37 @@ func TestParallelAnswersStayWithinTheLimit(t *testing.T) {
 		"many people, a maximum":       {&seller{writes: 15_000, own: 3000}, quota.Limits{Total: quota.Cost{Tokens: limit}}, 0},
 		"a provider that keeps none":   {&seller{writes: 15_000, own: 3000, ignores: true}, quota.Limits{Total: quota.Cost{Tokens: limit}}, 12 * 3000},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.cfg.Access.Direct = access.DirectOpen
-				w.cfg.Meter = quota.NewMeter(c.limits, w.Store, w.cfg.Log)
-				w.cfg.Models = w.cfg.Meter.Models(llm.Models{Large: c.p}, quota.Tariffs{Chat: map[string]quota.Tariff{llm.DefaultName: nano}})
-				n := w.start()
-				var all []chat.Accepted
-				for i := range 12 {
-					m := w.message(chat.RoomID(fmt.Sprint("fake/", i)), chat.EntityID(fmt.Sprint("guest", i)), "Hello")
-					if c.limits.Person != (quota.Cost{}) {
-						m.Address.BilledTo = "one"
-					}
-					all = append(all, n.send(m))
-				}
-				cut := 0
-				for _, acc := range all {
-					if _, said := w.waitAnswer(acc); strings.HasPrefix(said, "word ") && strings.Contains(said, "daily limit. It resets") {
-						cut++
-					}
-				}
-				synctest.Wait()
-				spent := w.spent("total").Tokens
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			w.cfg.Access.Direct = access.DirectOpen
+			w.cfg.Meter = quota.NewMeter(c.limits, w.Store, w.cfg.Log)
+			w.cfg.Models = w.cfg.Meter.Models(llm.Models{Large: c.p}, quota.Tariffs{Chat: map[string]quota.Tariff{llm.DefaultName: nano}})
+			n := w.start()
+			var all []chat.Accepted
+			for i := range 12 {
+				m := w.message(chat.RoomID(fmt.Sprint("fake/", i)), chat.EntityID(fmt.Sprint("guest", i)), "Hello")
 				if c.limits.Person != (quota.Cost{}) {
-					spent = w.spent("person/one").Tokens
+					m.Address.BilledTo = "one"
 				}
-				if c.p.billed > limit+c.over || c.p.billed < limit/3 || spent > limit+c.over || spent < c.p.billed {
-					t.Errorf("billed are %d tokens in %d calls, counted %d", c.p.billed, c.p.calls, spent)
+				all = append(all, n.send(m))
+			}
+			cut := 0
+			for _, acc := range all {
+				if _, said := w.waitAnswer(acc); strings.HasPrefix(said, "word ") && strings.Contains(said, "daily limit. It resets") {
+					cut++
 				}
-				if cut == 0 && !c.p.mute {
-					t.Error("no answer says that a limit has cut it off; want at least one")
-				}
-			})
-		})
+			}
+			synctest.Wait()
+			spent := w.spent("total").Tokens
+			if c.limits.Person != (quota.Cost{}) {
+				spent = w.spent("person/one").Tokens
+			}
+			if c.p.billed > limit+c.over || c.p.billed < limit/3 || spent > limit+c.over || spent < c.p.billed {
+				w.Errorf("billed are %d tokens in %d calls, counted %d", c.p.billed, c.p.calls, spent)
+			}
+			if cut == 0 && !c.p.mute {
+				w.Error("no answer says that a limit has cut it off; want at least one")
+			}
+		}))
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"parley/core/schedule"
 	"parley/gatewaytest"
 	"parley/internal/lang"
+	"parley/internal/subtest"
 )
 
 // crashRepeatedly starts one process after the other, each when the one before has died, and returns how many have died. A process
@@ -143,20 +144,18 @@ func TestPoisonIsSetAside(t *testing.T) {
 // IN-18: what can be blamed at once is set aside after three deaths: a message that is alone in its process, or in a tool when that dies.
 func TestBlamedPoisonIsSetAsideSoon(t *testing.T) {
 	for name, others := range map[string][]string{"alone": nil, "in a tool": {"a", "b"}} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.addActions(&fakeAction{name: "LOOK", do: takes(10 * time.Second)})
-				accepted := w.acceptFromMany(append([]string{"poison"}, others...)...)
-				died := w.crashRepeatedlyIn(10, func(last string) bool { return last == "poison" }, others != nil)
-				if died != 3 {
-					t.Errorf("%d processes died; want 3", died)
-				}
-				w.wantAnswer(accepted[0], answer.Failed, llm.SetAside.Sentence(lang.Voice{}))
-				for i, text := range others {
-					w.wantAnswer(accepted[i+1], answer.Completed, "You said: "+text)
-				}
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			w.addActions(&fakeAction{name: "LOOK", do: takes(10 * time.Second)})
+			accepted := w.acceptFromMany(append([]string{"poison"}, others...)...)
+			died := w.crashRepeatedlyIn(10, func(last string) bool { return last == "poison" }, others != nil)
+			if died != 3 {
+				w.Errorf("%d processes died; want 3", died)
+			}
+			w.wantAnswer(accepted[0], answer.Failed, llm.SetAside.Sentence(lang.Voice{}))
+			for i, text := range others {
+				w.wantAnswer(accepted[i+1], answer.Completed, "You said: "+text)
+			}
+		}))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"parley/core/generate"
 	"parley/core/llm"
 	"parley/core/quota"
+	"parley/internal/subtest"
 )
 
 // twoCents is a soft limit that the first call of an answer stays below; spends(2) then uses it up.
@@ -63,38 +64,36 @@ func TestSoftLimitWithinAnAnswer(t *testing.T) {
 			if form != "natively" && !c.restart { // the form makes a difference for what is stored
 				continue
 			}
-			t.Run(form+", "+name, func(t *testing.T) {
-				withHarness(t, func(w *harness) {
-					dear, cheap := w.withSoftLimits(quota.Limits{Soft: quota.Soft{Total: twoCents}}, true)
-					look := &fakeAction{name: "LOOK", effect: action.Writes}
-					w.addActions(look)
-					w.cfg.Generation = f.how
-					dear.queue(f.looks, []step{f.says("Dear.")})
-					cheap.queue([]step{f.says("Cheap.")})
-					n := w.start()
-					acc := n.send(w.groupMention(c.asker, "What is there?"))
-					q := w.waitParked(acc)
-					if !slices.Equal(labels(q), c.options) || len(dear.requests()) != 1 || look.times() != 1 {
-						t.Fatalf("it asks %+v after %d calls", q, len(dear.requests()))
-					}
-					if shown := w.chat.visible(); len(shown) != 1 || !strings.Contains(shown[0], f.said) || !strings.Contains(shown[0], "Going on costs about $0.") {
-						t.Errorf("people see %q", shown)
-					}
-					if c.restart {
-						n.shutdown()
-						time.Sleep(20 * time.Minute) // longer than any turn
-						n = w.start()
-					}
-					n.deliver(chat.Choice{Question: q.ID, Option: c.press, Room: q.Room, Author: c.asker, Name: string(c.asker)})
-					o, said := w.waitAnswer(acc)
-					if o.Status != answer.Completed || !strings.HasPrefix(said, f.said) || !strings.HasSuffix(said, c.says) || look.times() != 1 {
-						t.Errorf("%+v %q, looked %d times", o, said, look.times())
-					}
-					if all := append(dear.requests(), cheap.requests()...); len(all) == 2 != (c.says != "Okay, I stopped here.") || len(all) == 2 && !wasTold(all[1].Request, "done {}") {
-						t.Errorf("%d calls", len(all))
-					}
-				})
-			})
+			t.Run(form+", "+name, subtest.Of(withHarness, func(w *harness) {
+				dear, cheap := w.withSoftLimits(quota.Limits{Soft: quota.Soft{Total: twoCents}}, true)
+				look := &fakeAction{name: "LOOK", effect: action.Writes}
+				w.addActions(look)
+				w.cfg.Generation = f.how
+				dear.queue(f.looks, []step{f.says("Dear.")})
+				cheap.queue([]step{f.says("Cheap.")})
+				n := w.start()
+				acc := n.send(w.groupMention(c.asker, "What is there?"))
+				q := w.waitParked(acc)
+				if !slices.Equal(labels(q), c.options) || len(dear.requests()) != 1 || look.times() != 1 {
+					w.Fatalf("it asks %+v after %d calls", q, len(dear.requests()))
+				}
+				if shown := w.chat.visible(); len(shown) != 1 || !strings.Contains(shown[0], f.said) || !strings.Contains(shown[0], "Going on costs about $0.") {
+					w.Errorf("people see %q", shown)
+				}
+				if c.restart {
+					n.shutdown()
+					time.Sleep(20 * time.Minute) // longer than any turn
+					n = w.start()
+				}
+				n.deliver(chat.Choice{Question: q.ID, Option: c.press, Room: q.Room, Author: c.asker, Name: string(c.asker)})
+				o, said := w.waitAnswer(acc)
+				if o.Status != answer.Completed || !strings.HasPrefix(said, f.said) || !strings.HasSuffix(said, c.says) || look.times() != 1 {
+					w.Errorf("%+v %q, looked %d times", o, said, look.times())
+				}
+				if all := append(dear.requests(), cheap.requests()...); len(all) == 2 != (c.says != "Okay, I stopped here.") || len(all) == 2 && !wasTold(all[1].Request, "done {}") {
+					w.Errorf("%d calls", len(all))
+				}
+			}))
 		}
 	}
 }

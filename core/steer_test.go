@@ -135,41 +135,39 @@ func TestSteerWithFiles(t *testing.T) {
 		"a picture, shown":     {"And this", pic("b"), true, "And this\n[File: b, image/png]", "b", ""},
 		"a voice message":      {"", voiceMessage("v"), false, "heard v", "", "a v"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withReader(t, func(w *harness, r *fakeReader) {
-				w.steering()
-				w.cfg.Models.LargeVision = c.vision
-				f := &gatewaytest.Faults{}
-				n := w.startFaulty(f)
-				w.model.queue([]step{call(0, "c", "LOOK", "{}")}, []step{pause(time.Hour)}, []step{write("Both.")})
-				a := n.send(with(w.message(room, "ada", "A"), pic("a")))
-				time.Sleep(10 * time.Second)
-				b := n.send(with(w.message(room, "ada", c.text), c.file))
-				time.Sleep(70 * time.Second)
-				last := w.model.requests()[1].Messages
-				shown := ""
-				for _, f := range last[len(last)-1].Images {
-					shown += f.Name
-				}
-				if got := last[len(last)-1].Text; got != c.want || shown != c.shown || r.was() != c.read {
-					t.Errorf("the second prompt ends with %q, and shows %q", got, shown)
-				}
-				f.Kill()
-				n.Interrupt()
-				w.start()
-				w.wantAnswer(a, answer.Completed, "Both.")
-				if o, _ := w.waitAnswer(b); o.Status != answer.Superseded {
-					t.Errorf("the joined run ended as %+v", o)
-				}
-				last, shown = w.model.requests()[2].Messages, ""
-				for _, f := range last[len(last)-1].Images {
-					shown += f.Name
-				}
-				if got := last[len(last)-1].Text; !strings.Contains(got, c.want) || c.vision != (shown == "ba") || r.was() != "" {
-					t.Errorf("after a crash the prompt ends with %q, and shows %q", got, shown)
-				}
-			})
-		})
+		t.Run(name, subtest.Of(withReader, func(w *harness, r *fakeReader) {
+			w.steering()
+			w.cfg.Models.LargeVision = c.vision
+			f := &gatewaytest.Faults{}
+			n := w.startFaulty(f)
+			w.model.queue([]step{call(0, "c", "LOOK", "{}")}, []step{pause(time.Hour)}, []step{write("Both.")})
+			a := n.send(with(w.message(room, "ada", "A"), pic("a")))
+			time.Sleep(10 * time.Second)
+			b := n.send(with(w.message(room, "ada", c.text), c.file))
+			time.Sleep(70 * time.Second)
+			last := w.model.requests()[1].Messages
+			shown := ""
+			for _, f := range last[len(last)-1].Images {
+				shown += f.Name
+			}
+			if got := last[len(last)-1].Text; got != c.want || shown != c.shown || r.was() != c.read {
+				w.Errorf("the second prompt ends with %q, and shows %q", got, shown)
+			}
+			f.Kill()
+			n.Interrupt()
+			w.start()
+			w.wantAnswer(a, answer.Completed, "Both.")
+			if o, _ := w.waitAnswer(b); o.Status != answer.Superseded {
+				w.Errorf("the joined run ended as %+v", o)
+			}
+			last, shown = w.model.requests()[2].Messages, ""
+			for _, f := range last[len(last)-1].Images {
+				shown += f.Name
+			}
+			if got := last[len(last)-1].Text; !strings.Contains(got, c.want) || c.vision != (shown == "ba") || r.was() != "" {
+				w.Errorf("after a crash the prompt ends with %q, and shows %q", got, shown)
+			}
+		}))
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"parley/core/event"
 	"parley/core/llm"
 	"parley/core/prompt"
+	"parley/internal/subtest"
 	"parley/plugins/essentials"
 )
 
@@ -108,36 +109,34 @@ func TestIncompleteTemplatesAreCompleted(t *testing.T) {
 		"form":                {support, true, true, []string{"Provide technical support as Eliza", "<params>", "<actions>", "DO: does it"}},
 		"a template of eliza": {eliza, false, true, []string{"Talk as Eliza.", "<params>{}</params>: a JSON object", "WEATHER: the weather in Rome", "DO: does it"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.withProviders()
-				w.cfg.Agent.System = "You are the agent of a shop."
-				w.cfg.Agent.Templates = map[string]string{"messageHandlerTemplate": c.template}
-				if c.form {
-					w.useXML()
-				}
-				w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{
-					Name: "test", Actions: []action.Action{&fakeAction{name: "DO"}},
-					Providers: []action.Provider{provider{action.ProviderSpec{Name: "WEATHER", Description: "the weather in Rome", Dynamic: true}, "It rains."}},
-				})
-				if c.tags {
-					w.model.queue([]step{write("<response><text>At nine.</text></response>")})
-				} else {
-					w.model.queue([]step{write("At nine.")})
-				}
-				w.wantAnswer(w.start().sendText("When does the shop open?"), answer.Completed, "At nine.")
-				req := w.lastPrompt()
-				all := promptText(req)
-				for _, want := range append(c.want, "When does the shop open?", "Eliza runs a small bookshop.") {
-					if !strings.Contains(all, want) {
-						t.Errorf("the prompt lacks %q:\n%s", want, all)
-					}
-				}
-				if n := strings.Count(all, "When does the shop open?"); n != 1 || !strings.HasPrefix(req.System, "You are the agent of a shop.") {
-					t.Errorf(`the question is there %d times, and the system prompt is %q; want 1 and it to begin with "You are the agent of a shop."`, n, req.System)
-				}
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			w.withProviders()
+			w.cfg.Agent.System = "You are the agent of a shop."
+			w.cfg.Agent.Templates = map[string]string{"messageHandlerTemplate": c.template}
+			if c.form {
+				w.useXML()
+			}
+			w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{
+				Name: "test", Actions: []action.Action{&fakeAction{name: "DO"}},
+				Providers: []action.Provider{provider{action.ProviderSpec{Name: "WEATHER", Description: "the weather in Rome", Dynamic: true}, "It rains."}},
 			})
-		})
+			if c.tags {
+				w.model.queue([]step{write("<response><text>At nine.</text></response>")})
+			} else {
+				w.model.queue([]step{write("At nine.")})
+			}
+			w.wantAnswer(w.start().sendText("When does the shop open?"), answer.Completed, "At nine.")
+			req := w.lastPrompt()
+			all := promptText(req)
+			for _, want := range append(c.want, "When does the shop open?", "Eliza runs a small bookshop.") {
+				if !strings.Contains(all, want) {
+					w.Errorf("the prompt lacks %q:\n%s", want, all)
+				}
+			}
+			if n := strings.Count(all, "When does the shop open?"); n != 1 || !strings.HasPrefix(req.System, "You are the agent of a shop.") {
+				w.Errorf(`the question is there %d times, and the system prompt is %q; want 1 and it to begin with "You are the agent of a shop."`, n, req.System)
+			}
+		}))
 	}
 }
 
@@ -168,46 +167,44 @@ func TestEvaluationTemplate(t *testing.T) {
 		"nothing":  {"NONE", ""},
 		"too much": {strings.Repeat("x", 3000), "# What you made of the conversation so far\n" + strings.Repeat("x", 2000) + "…"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				small := &model{respond: func(llm.Request) []step { return []step{write(c.says)} }}
-				w.cfg.Models.Small = small
-				d := &eventLog{}
-				w.cfg.Observers = []event.Observer{d}
-				w.cfg.Plugins = []action.Plugin{essentials.New(essentials.Deps{Store: w.Store, Evaluation: true})}
-				n := w.start()
-				for range 4 {
-					w.waitAnswer(n.sendText("Hurry up"))
-				}
-				synctest.Wait()
-				if started := slices.ContainsFunc(d.events(), func(e event.Event) bool { _, is := e.(event.EvaluatorStarted); return is }); started || len(small.requests()) > 0 {
-					t.Error("an evaluator ran without a template; want none")
-				}
-				w.Must(n.SetTemplates(map[string]string{"evaluationTemplate": judge}))
-				for range 4 {
-					w.waitAnswer(n.sendText("Hurry up"))
-				}
-				synctest.Wait()
-				asked := small.requests()
-				if len(asked) != 1 || !strings.HasPrefix(asked[0].Messages[0].Text, "Evaluate this as ") || !strings.Contains(asked[0].Messages[0].Text, "You said: Hurry up") {
-					t.Fatalf("it was asked %+v", asked)
-				}
-				w.waitAnswer(n.sendText("And now?"))
-				if got := promptText(w.lastPrompt()); !strings.Contains(got, c.told) || (c.told == "") == strings.Contains(got, "What you made") {
-					t.Errorf("told is\n%s", got)
-				}
-				for range 3 {
-					w.waitAnswer(n.sendText("Hurry up"))
-				}
-				synctest.Wait()
-				if asked := small.requests(); len(asked) != 2 || strings.Contains(asked[1].Messages[0].Text, "What you made") {
-					t.Errorf("it was asked %d times; at last %q", len(asked), asked[len(asked)-1].texts())
-				}
-				w.waitAnswer(n.sendMention("And here?"))
-				if got := promptText(w.lastPrompt()); strings.Contains(got, "What you made") {
-					t.Errorf("it is told in another room:\n%s", got)
-				}
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			small := &model{respond: func(llm.Request) []step { return []step{write(c.says)} }}
+			w.cfg.Models.Small = small
+			d := &eventLog{}
+			w.cfg.Observers = []event.Observer{d}
+			w.cfg.Plugins = []action.Plugin{essentials.New(essentials.Deps{Store: w.Store, Evaluation: true})}
+			n := w.start()
+			for range 4 {
+				w.waitAnswer(n.sendText("Hurry up"))
+			}
+			synctest.Wait()
+			if started := slices.ContainsFunc(d.events(), func(e event.Event) bool { _, is := e.(event.EvaluatorStarted); return is }); started || len(small.requests()) > 0 {
+				w.Error("an evaluator ran without a template; want none")
+			}
+			w.Must(n.SetTemplates(map[string]string{"evaluationTemplate": judge}))
+			for range 4 {
+				w.waitAnswer(n.sendText("Hurry up"))
+			}
+			synctest.Wait()
+			asked := small.requests()
+			if len(asked) != 1 || !strings.HasPrefix(asked[0].Messages[0].Text, "Evaluate this as ") || !strings.Contains(asked[0].Messages[0].Text, "You said: Hurry up") {
+				w.Fatalf("it was asked %+v", asked)
+			}
+			w.waitAnswer(n.sendText("And now?"))
+			if got := promptText(w.lastPrompt()); !strings.Contains(got, c.told) || (c.told == "") == strings.Contains(got, "What you made") {
+				w.Errorf("told is\n%s", got)
+			}
+			for range 3 {
+				w.waitAnswer(n.sendText("Hurry up"))
+			}
+			synctest.Wait()
+			if asked := small.requests(); len(asked) != 2 || strings.Contains(asked[1].Messages[0].Text, "What you made") {
+				w.Errorf("it was asked %d times; at last %q", len(asked), asked[len(asked)-1].texts())
+			}
+			w.waitAnswer(n.sendMention("And here?"))
+			if got := promptText(w.lastPrompt()); strings.Contains(got, "What you made") {
+				w.Errorf("it is told in another room:\n%s", got)
+			}
+		}))
 	}
 }

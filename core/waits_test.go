@@ -14,6 +14,7 @@ import (
 	"parley/core/llm"
 	"parley/core/schedule"
 	"parley/gatewaytest"
+	"parley/internal/subtest"
 )
 
 // says is what Ada says in her room, and which answer she gets.
@@ -39,31 +40,29 @@ func TestLaterMessagesLeaveAnApprovalWaiting(t *testing.T) {
 			return w.start()
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				shop, n := w.withShop(), w.start()
-				w.queueOrderOf("tea")
-				acc := n.sendText("Order tea")
-				q := w.waitParked(acc)
-				if shown := strings.Join(w.chat.visible(), "\n"); !strings.Contains(shown, "⏳ Waiting for an approval") {
-					t.Errorf(`people see %q; want it to contain "⏳ Waiting for an approval"`, shown)
-				}
-				n.wantReply("Hello?", "I am waiting.")
-				n = again(w, n)
-				n.wantReply("Still there?", "Yes.")
-				if r := w.run(acc); !r.Parked || shop.times() > 0 {
-					t.Fatalf("it does not wait: %+v", r)
-				}
-				w.model.queue([]step{pause(time.Minute), write("Ordered.")}, []step{write("Fine.")})
-				n.deliver(chat.Choice(pressed(q, 0)))
-				time.Sleep(10 * time.Second)
-				last := n.sendText("And?")
-				if o, said := w.waitAnswer(acc); o.Status != answer.Completed || !strings.HasSuffix(said, "Ordered.") || shop.times() != 1 {
-					t.Errorf("it ended as %+v with %q, made %d times", o, said, shop.times())
-				}
-				w.wantAnswer(last, answer.Completed, "Fine.")
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			shop, n := w.withShop(), w.start()
+			w.queueOrderOf("tea")
+			acc := n.sendText("Order tea")
+			q := w.waitParked(acc)
+			if shown := strings.Join(w.chat.visible(), "\n"); !strings.Contains(shown, "⏳ Waiting for an approval") {
+				w.Errorf(`people see %q; want it to contain "⏳ Waiting for an approval"`, shown)
+			}
+			n.wantReply("Hello?", "I am waiting.")
+			n = again(w, n)
+			n.wantReply("Still there?", "Yes.")
+			if r := w.run(acc); !r.Parked || shop.times() > 0 {
+				w.Fatalf("it does not wait: %+v", r)
+			}
+			w.model.queue([]step{pause(time.Minute), write("Ordered.")}, []step{write("Fine.")})
+			n.deliver(chat.Choice(pressed(q, 0)))
+			time.Sleep(10 * time.Second)
+			last := n.sendText("And?")
+			if o, said := w.waitAnswer(acc); o.Status != answer.Completed || !strings.HasSuffix(said, "Ordered.") || shop.times() != 1 {
+				w.Errorf("it ended as %+v with %q, made %d times", o, said, shop.times())
+			}
+			w.wantAnswer(last, answer.Completed, "Fine.")
+		}))
 	}
 }
 
@@ -115,53 +114,51 @@ func TestLaterCallReplacesARequest(t *testing.T) {
 		"Deny":            {3, answer.Superseded, []chat.Decision{chat.Replaced, chat.Denied}},
 		"stop":            {-1, answer.Stopped, []chat.Decision{chat.Stopped, chat.Stopped}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				shop, n := w.withShop(), w.start()
-				w.queueOrderOf("tea")
-				first := n.sendText("Order tea")
-				tea := w.waitParked(first)
-				time.Sleep(time.Second)
-				w.queueOrderOf("milk")
-				second := n.sendText("No, milk")
-				milk := w.waitParked(second)
-				if !slices.Equal(milk.Options, []string{"Once", "Once, keep both", "Always here", "Deny"}) || !w.run(first).Parked {
-					t.Fatalf("the second asks %q, and the first run is %+v", milk.Options, w.run(first))
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			shop, n := w.withShop(), w.start()
+			w.queueOrderOf("tea")
+			first := n.sendText("Order tea")
+			tea := w.waitParked(first)
+			time.Sleep(time.Second)
+			w.queueOrderOf("milk")
+			second := n.sendText("No, milk")
+			milk := w.waitParked(second)
+			if !slices.Equal(milk.Options, []string{"Once", "Once, keep both", "Always here", "Deny"}) || !w.run(first).Parked {
+				w.Fatalf("the second asks %q, and the first run is %+v", milk.Options, w.run(first))
+			}
+			w.model.queue([]step{write("Well.")})
+			if got := n.currentChoices(first); got != nil {
+				w.Errorf("the request that was replaced still offers %q", got.Options)
+			}
+			if got := n.deliver(chat.Choice(pressed(tea, 0))); got.Refused == "" {
+				w.Error("a press on the replaced request was accepted; want it refused")
+			}
+			if shown := strings.Join(w.chat.visible(), "\n"); !strings.Contains(shown, "⏳ A later request has replaced this one.") {
+				w.Errorf(`people see %q; want it to contain "⏳ A later request has replaced this one."`, shown)
+			}
+			if c.option < 0 {
+				n.stopAnswer(room)
+			} else {
+				n.deliver(chat.Choice(pressed(milk, c.option)))
+			}
+			w.waitAnswer(second)
+			time.Sleep(time.Minute)
+			if shown := strings.Join(w.chat.visible(), "\n"); c.first == answer.Superseded && strings.Count(shown, "(A later request has replaced this one.)") != 1 {
+				w.Errorf("at the end, people see %q; want it to tell why the first call is not made", shown)
+			}
+			if got := w.run(first).Outcome.Status; got != c.first || !slices.Equal(w.decisions(room), c.want) {
+				w.Errorf("the first run is %q; decided is %q, want %q", got, w.decisions(room), c.want)
+			}
+			if c.first == "" {
+				w.model.queue([]step{write("Tea, too.")})
+				n.deliver(chat.Choice(pressed(w.waitParked(first), 0)))
+				if o, _ := w.waitAnswer(first); o.Status != answer.Completed || shop.times() != 2 {
+					w.Errorf("it ends as %+v, and %d calls were made", o, shop.times())
 				}
-				w.model.queue([]step{write("Well.")})
-				if got := n.currentChoices(first); got != nil {
-					t.Errorf("the request that was replaced still offers %q", got.Options)
-				}
-				if got := n.deliver(chat.Choice(pressed(tea, 0))); got.Refused == "" {
-					t.Error("a press on the replaced request was accepted; want it refused")
-				}
-				if shown := strings.Join(w.chat.visible(), "\n"); !strings.Contains(shown, "⏳ A later request has replaced this one.") {
-					t.Errorf(`people see %q; want it to contain "⏳ A later request has replaced this one."`, shown)
-				}
-				if c.option < 0 {
-					n.stopAnswer(room)
-				} else {
-					n.deliver(chat.Choice(pressed(milk, c.option)))
-				}
-				w.waitAnswer(second)
-				time.Sleep(time.Minute)
-				if shown := strings.Join(w.chat.visible(), "\n"); c.first == answer.Superseded && strings.Count(shown, "(A later request has replaced this one.)") != 1 {
-					t.Errorf("at the end, people see %q; want it to tell why the first call is not made", shown)
-				}
-				if got := w.run(first).Outcome.Status; got != c.first || !slices.Equal(w.decisions(room), c.want) {
-					t.Errorf("the first run is %q; decided is %q, want %q", got, w.decisions(room), c.want)
-				}
-				if c.first == "" {
-					w.model.queue([]step{write("Tea, too.")})
-					n.deliver(chat.Choice(pressed(w.waitParked(first), 0)))
-					if o, _ := w.waitAnswer(first); o.Status != answer.Completed || shop.times() != 2 {
-						t.Errorf("it ends as %+v, and %d calls were made", o, shop.times())
-					}
-				} else if got := n.deliver(chat.Choice(pressed(tea, 0))); got.Refused == "" {
-					t.Error("a press on the first request was accepted; want it refused")
-				}
-			})
-		})
+			} else if got := n.deliver(chat.Choice(pressed(tea, 0))); got.Refused == "" {
+				w.Error("a press on the first request was accepted; want it refused")
+			}
+		}))
 	}
 }
 
@@ -185,53 +182,51 @@ func TestCardsOfOverRequestsHaveNoButtons(t *testing.T) {
 			w.waitParked(n.send(w.message("fake/bob", "bob", "Silver")))
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.withShop()
-				w.cfg.Access.Owners["olga"], w.cfg.Access.Allowed.Accounts["olga"] = true, true
-				n := w.start()
-				n.wantReply("Hi", "Hello.") // so that the owners can be reached
-				w.model.queue([]step{write("Hello.")})
-				w.waitAnswer(n.send(w.message("fake/olga", "olga", "Hi")))
-				w.queueOrderOf("gold")
-				acc := n.send(w.message("fake/bob", "bob", "Gold"))
-				w.waitParked(acc)
-				time.Sleep(time.Second) // until both notices have ended
-				cards := w.openQuestionsByRoom()
-				if len(cards) != 2 {
-					t.Fatalf("asked is %+v; want 2", cards)
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			w.withShop()
+			w.cfg.Access.Owners["olga"], w.cfg.Access.Allowed.Accounts["olga"] = true, true
+			n := w.start()
+			n.wantReply("Hi", "Hello.") // so that the owners can be reached
+			w.model.queue([]step{write("Hello.")})
+			w.waitAnswer(n.send(w.message("fake/olga", "olga", "Hi")))
+			w.queueOrderOf("gold")
+			acc := n.send(w.message("fake/bob", "bob", "Gold"))
+			w.waitParked(acc)
+			time.Sleep(time.Second) // until both notices have ended
+			cards := w.openQuestionsByRoom()
+			if len(cards) != 2 {
+				w.Fatalf("asked is %+v; want 2", cards)
+			}
+			over(w, n, acc, cards[room])
+			time.Sleep(time.Minute)
+			for in, q := range cards {
+				// Bob's next message is added to the card: while that is shown, its run ends without the buttons by itself.
+				now, err := w.Store.Question(w.Context(), q.ID)
+				asker, failed := w.Store.Run(w.Context(), q.Run)
+				if err == nil && now.ResultRun == "" && (failed != nil || asker.Outcome.Offer != nil || now.Open(time.Now())) {
+					w.Errorf("the card in %s has its buttons: %+v, of %+v", in, now, asker)
 				}
-				over(w, n, acc, cards[room])
+			}
+			if name == "a later request" {
+				silver := w.openQuestionsByRoom()[room]
+				w.model.queue([]step{write("Well.")})
+				n.deliver(chat.Choice(pressed(silver, 1))) // keep both
 				time.Sleep(time.Minute)
-				for in, q := range cards {
-					// Bob's next message is added to the card: while that is shown, its run ends without the buttons by itself.
-					now, err := w.Store.Question(w.Context(), q.ID)
-					asker, failed := w.Store.Run(w.Context(), q.Run)
-					if err == nil && now.ResultRun == "" && (failed != nil || asker.Outcome.Offer != nil || now.Open(time.Now())) {
-						t.Errorf("the card in %s has its buttons: %+v, of %+v", in, now, asker)
-					}
+				gold := w.openQuestionsByRoom()
+				if len(gold) != 2 || !strings.HasPrefix(gold[room].Payload, cards[room].Payload) {
+					w.Fatalf("what waits again is asked as %+v", gold)
 				}
-				if name == "a later request" {
-					silver := w.openQuestionsByRoom()[room]
-					w.model.queue([]step{write("Well.")})
-					n.deliver(chat.Choice(pressed(silver, 1))) // keep both
-					time.Sleep(time.Minute)
-					gold := w.openQuestionsByRoom()
-					if len(gold) != 2 || !strings.HasPrefix(gold[room].Payload, cards[room].Payload) {
-						t.Fatalf("what waits again is asked as %+v", gold)
-					}
-					w.model.queue([]step{write("A pity.")})
-					n.deliver(chat.Choice{Question: gold[room].ID, Words: "Deny: gold is too dear", Room: room, Author: "ada"})
-					w.waitAnswer(acc)
-					asked := w.model.requests()
-					if got := strings.Join(asked[len(asked)-1].texts(), "\n"); !strings.Contains(got, `The reason, in the words of the approver: "gold is too dear"`) {
-						t.Errorf("the model reads %q; want it to contain the reason", got)
-					}
+				w.model.queue([]step{write("A pity.")})
+				n.deliver(chat.Choice{Question: gold[room].ID, Words: "Deny: gold is too dear", Room: room, Author: "ada"})
+				w.waitAnswer(acc)
+				asked := w.model.requests()
+				if got := strings.Join(asked[len(asked)-1].texts(), "\n"); !strings.Contains(got, `The reason, in the words of the approver: "gold is too dear"`) {
+					w.Errorf("the model reads %q; want it to contain the reason", got)
 				}
-				w.accepted = nil
-				w.chat.forgetSeen()
-			})
-		})
+			}
+			w.accepted = nil
+			w.chat.forgetSeen()
+		}))
 	}
 }
 

@@ -150,29 +150,27 @@ func TestDiscordAutoMod(t *testing.T) {
 		"in several":      {modelfake.Text(strings.Repeat(tale+"\n\n", 20) + "What a foul word.")},
 		"in the first of": {modelfake.Text("What a foul word.\n\n" + strings.Repeat(tale+"\n\n", 60))},
 	} {
-		t.Run(name, func(t *testing.T) {
-			onDiscord(t, func(c *chatHarness, w *discordworld.Platform) {
-				w.Fake.AutoMod("foul")
-				c.model.Queue(script)
-				c.Mention(connectortest.Ada, c.group, "Tell me")
-				c.WaitIdle()
-				c.forgotten = map[string]bool{}
-				for _, m := range c.Messages(c.group) {
-					c.forgotten[m.ID] = m.ByBot
+		t.Run(name, subtest.Of(onDiscord, func(c *chatHarness, w *discordworld.Platform) {
+			w.Fake.AutoMod("foul")
+			c.model.Queue(script)
+			c.Mention(connectortest.Ada, c.group, "Tell me")
+			c.WaitIdle()
+			c.forgotten = map[string]bool{}
+			for _, m := range c.Messages(c.group) {
+				c.forgotten[m.ID] = m.ByBot
+			}
+			c.wantShown(c.group, blockedAnswer)
+			refused := 0
+			for _, r := range w.Fake.Log() {
+				if r.Status == 400 && (r.Route == discordfake.CreateMessage || r.Route == discordfake.EditMessage) {
+					refused++
 				}
-				c.wantShown(c.group, blockedAnswer)
-				refused := 0
-				for _, r := range w.Fake.Log() {
-					if r.Status == 400 && (r.Route == discordfake.CreateMessage || r.Route == discordfake.EditMessage) {
-						refused++
-					}
-				}
-				if refused != 1 || !strings.Contains(c.Logged.String(), "AutoMod blocked an answer") {
-					t.Errorf("%d requests were refused", refused)
-				}
-				c.Mention(connectortest.Bob, c.group, "Hi")
-				c.wantShown(c.group, blockedAnswer, "You said: Bob: Hi")
-			})
-		})
+			}
+			if refused != 1 || !strings.Contains(c.Logged.String(), "AutoMod blocked an answer") {
+				c.Errorf("%d requests were refused", refused)
+			}
+			c.Mention(connectortest.Bob, c.group, "Hi")
+			c.wantShown(c.group, blockedAnswer, "You said: Bob: Hi")
+		}))
 	}
 }

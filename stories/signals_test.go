@@ -12,6 +12,7 @@ import (
 	"parley/connectors/connectortest/discordworld"
 	"parley/connectors/discord/discordfake"
 	"parley/connectors/telegram"
+	"parley/internal/subtest"
 	"parley/models/modelfake"
 )
 
@@ -32,29 +33,27 @@ func TestReactionWhileAQuestionWaits(t *testing.T) {
 		"": func(*chatHarness) {}, "crash": func(c *chatHarness) { c.crash(); c.start() },
 		"stop": func(c *chatHarness) { c.Mention(connectortest.Ada, c.group, "/stop") },
 	} {
-		t.Run(name, func(t *testing.T) {
-			onDiscord(t, func(c *chatHarness, w *discordworld.Platform) {
-				c.choose = func(modelfake.Request) modelfake.Script {
-					return modelfake.Script{modelfake.Pause(20 * time.Second), modelfake.Text("Done.")}
-				}
-				c.Mention(connectortest.Ada, c.group, "first")
-				c.Pass(time.Second)
-				c.Mention(connectortest.Bob, c.group, "second")
-				c.Pass(5 * time.Second)
-				if one, two := c.reactions(c.group, "first"), c.reactions(c.group, "second"); len(one) != 0 || !slices.Equal(two, []string{"⏳"}) {
-					t.Errorf("%q and %q; want none, and that the second waits", one, two)
-				}
-				interrupt(c)
-				c.Pass(2 * time.Minute)
-				if got := c.reactions(c.group, "second"); len(got) != 0 {
-					t.Errorf("%q stays", got)
-				}
-				reacted := c.countRoute(w, discordfake.AddReaction)
-				if reacted != 1 {
-					t.Errorf("%d reactions; want one", reacted)
-				}
-			})
-		})
+		t.Run(name, subtest.Of(onDiscord, func(c *chatHarness, w *discordworld.Platform) {
+			c.choose = func(modelfake.Request) modelfake.Script {
+				return modelfake.Script{modelfake.Pause(20 * time.Second), modelfake.Text("Done.")}
+			}
+			c.Mention(connectortest.Ada, c.group, "first")
+			c.Pass(time.Second)
+			c.Mention(connectortest.Bob, c.group, "second")
+			c.Pass(5 * time.Second)
+			if one, two := c.reactions(c.group, "first"), c.reactions(c.group, "second"); len(one) != 0 || !slices.Equal(two, []string{"⏳"}) {
+				c.Errorf("%q and %q; want none, and that the second waits", one, two)
+			}
+			interrupt(c)
+			c.Pass(2 * time.Minute)
+			if got := c.reactions(c.group, "second"); len(got) != 0 {
+				c.Errorf("%q stays", got)
+			}
+			reacted := c.countRoute(w, discordfake.AddReaction)
+			if reacted != 1 {
+				c.Errorf("%d reactions; want one", reacted)
+			}
+		}))
 	}
 }
 

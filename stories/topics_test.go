@@ -14,6 +14,7 @@ import (
 	"parley/connectors/telegram"
 	"parley/connectors/telegram/telegramfake"
 	"parley/internal/golden"
+	"parley/internal/subtest"
 )
 
 // withTopics runs a test on Telegram with topics in private chats, and a small model that gives titles.
@@ -70,17 +71,15 @@ func TestTelegramNewOpensOneTopic(t *testing.T) {
 			c.Say(connectortest.Ada, c.ada, "/new")
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withTopics(t, func(c *chatHarness, w *telegramworld.Platform) {
-				say(c)
-				c.Pass(2 * time.Minute)
-				c.WaitIdle()
-				if topics := w.Fake.Topics(telegramworld.Chat(c.ada)); len(topics) != 1 {
-					t.Errorf("%d topics; want 1", len(topics))
-				}
-				c.wantShown(c.ada, "This is a new conversation. What would you like to talk about?")
-			})
-		})
+		t.Run(name, subtest.Of(withTopics, func(c *chatHarness, w *telegramworld.Platform) {
+			say(c)
+			c.Pass(2 * time.Minute)
+			c.WaitIdle()
+			if topics := w.Fake.Topics(telegramworld.Chat(c.ada)); len(topics) != 1 {
+				c.Errorf("%d topics; want 1", len(topics))
+			}
+			c.wantShown(c.ada, "This is a new conversation. What would you like to talk about?")
+		}))
 	}
 }
 

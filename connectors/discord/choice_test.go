@@ -11,6 +11,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/internal/require"
+	"parley/internal/subtest"
 	"parley/progressive"
 )
 
@@ -59,34 +60,32 @@ func TestPresses(t *testing.T) {
 			return chat.Accepted{}, context.Cause(ctx)
 		}, "That didn't work. Please try again.", 2 * time.Second},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withBot(t, func(w *botHarness) {
-				s := w.askedSink()
-				require.Value(s.Post(w.Context(), progressive.Part{Text: "Which?", Offer: offer}, "run/0"))(t)
-				var got []chat.Choice
-				w.Choose = func(ctx context.Context, in chat.Choice) (chat.Accepted, error) {
-					got = append(got, in)
-					if c.take == nil {
-						return chat.Accepted{}, nil
-					}
-					return c.take(ctx)
+		t.Run(name, subtest.Plain(withBot, func(w *botHarness) {
+			s := w.askedSink()
+			require.Value(s.Post(w.Context(), progressive.Part{Text: "Which?", Offer: offer}, "run/0"))(w)
+			var got []chat.Choice
+			w.Choose = func(ctx context.Context, in chat.Choice) (chat.Accepted, error) {
+				got = append(got, in)
+				if c.take == nil {
+					return chat.Accepted{}, nil
 				}
-				all := w.fake.Messages(w.channel)
-				w.fake.Press(all[len(all)-1].ID, w.ann, c.id, c.pick...)
-				time.Sleep(5 * time.Second)
-				answers := w.fake.PressAnswers()
-				if len(answers) != 1 || answers[0].Content != c.want || answers[0].Ephemeral != (c.want != "") || answers[0].After != c.also {
-					t.Errorf("answered %+v", answers)
-				}
-				if c.id != "something else" && (len(got) != 1 || got[0].Option != 1 || got[0].Question != offer.ID ||
-					got[0].Room != w.newest().Room || got[0].Author != w.newest().Author) {
-					t.Errorf("handed over %+v", got)
-				}
-				if strings.Contains(w.log.String(), "secret") {
-					t.Error("the log holds the interaction's token; want it left out")
-				}
-			})
-		})
+				return c.take(ctx)
+			}
+			all := w.fake.Messages(w.channel)
+			w.fake.Press(all[len(all)-1].ID, w.ann, c.id, c.pick...)
+			time.Sleep(5 * time.Second)
+			answers := w.fake.PressAnswers()
+			if len(answers) != 1 || answers[0].Content != c.want || answers[0].Ephemeral != (c.want != "") || answers[0].After != c.also {
+				w.Errorf("answered %+v", answers)
+			}
+			if c.id != "something else" && (len(got) != 1 || got[0].Option != 1 || got[0].Question != offer.ID ||
+				got[0].Room != w.newest().Room || got[0].Author != w.newest().Author) {
+				w.Errorf("handed over %+v", got)
+			}
+			if strings.Contains(w.log.String(), "secret") {
+				w.Error("the log holds the interaction's token; want it left out")
+			}
+		}))
 	}
 }
 

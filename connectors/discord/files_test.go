@@ -11,6 +11,7 @@ import (
 	"parley/connectors/discord/discordfake"
 	"parley/core/chat"
 	"parley/internal/guard"
+	"parley/internal/subtest"
 )
 
 // sendFile is a file that ann sends, as the gateway was told of it, and its message.
@@ -79,22 +80,20 @@ func TestFileFetchFails(t *testing.T) {
 			w.fake.Fault(discordfake.Match{Route: discordfake.GetFile, Times: -1}, discordfake.Delay(time.Minute))
 		}, 100, nil},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withBot(t, func(w *botHarness) {
-				f, m := w.sendFile(plan)
-				f.Size = 0
-				c.spoil(w, m)
-				ctx, cancel := context.WithTimeout(w.Context(), 2*time.Minute)
-				defer cancel()
-				_, err := w.bot.Fetch(ctx, f, c.limit)
-				if err == nil || c.want != nil && !errors.Is(err, c.want) {
-					w.Errorf("got %v", err)
-				}
-				if text := err.Error(); strings.Contains(text, token) || strings.Contains(text, "hm=") {
-					w.Errorf(`SE-02: the error shows %s; want it without %s and it without "hm="`, text, token)
-				}
-			})
-		})
+		t.Run(name, subtest.Plain(withBot, func(w *botHarness) {
+			f, m := w.sendFile(plan)
+			f.Size = 0
+			c.spoil(w, m)
+			ctx, cancel := context.WithTimeout(w.Context(), 2*time.Minute)
+			defer cancel()
+			_, err := w.bot.Fetch(ctx, f, c.limit)
+			if err == nil || c.want != nil && !errors.Is(err, c.want) {
+				w.Errorf("got %v", err)
+			}
+			if text := err.Error(); strings.Contains(text, token) || strings.Contains(text, "hm=") {
+				w.Errorf(`SE-02: the error shows %s; want it without %s and it without "hm="`, text, token)
+			}
+		}))
 	}
 }
 

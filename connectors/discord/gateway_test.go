@@ -8,6 +8,7 @@ import (
 
 	"parley/connectors/discord/discordfake"
 	"parley/core/chat"
+	"parley/internal/subtest"
 )
 
 func TestHearsAndAnswers(t *testing.T) {
@@ -84,30 +85,28 @@ func TestReconnect(t *testing.T) {
 		"4009":                   {func(w *botHarness) { w.fake.CloseGateway(4009) }, 0, 2},
 		"1001":                   {func(w *botHarness) { w.fake.CloseGateway(1001) }, 0, 2},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withBot(t, func(w *botHarness) {
-				w.start()
-				w.say("before")
-				time.Sleep(20 * time.Second)
-				c.end(w)
-				w.say("meanwhile")
-				time.Sleep(30 * time.Second)
-				w.say("after")
-				w.settle()
-				w.wantTexts("before", "meanwhile", "after")
-				if got := len(w.fake.Resumes()); got != c.resumes {
-					t.Errorf("%d resumes, want %d", got, c.resumes)
+		t.Run(name, subtest.Plain(withBot, func(w *botHarness) {
+			w.start()
+			w.say("before")
+			time.Sleep(20 * time.Second)
+			c.end(w)
+			w.say("meanwhile")
+			time.Sleep(30 * time.Second)
+			w.say("after")
+			w.settle()
+			w.wantTexts("before", "meanwhile", "after")
+			if got := len(w.fake.Resumes()); got != c.resumes {
+				w.Errorf("%d resumes, want %d", got, c.resumes)
+			}
+			if got := len(w.fake.Identifies()); got != c.identifies {
+				w.Errorf("%d identifies, want %d", got, c.identifies)
+			}
+			for _, end := range w.fake.Closes() {
+				if end.Received == 1000 || end.Received == 1001 {
+					w.Errorf("a close that ends the session: %+v", end)
 				}
-				if got := len(w.fake.Identifies()); got != c.identifies {
-					t.Errorf("%d identifies, want %d", got, c.identifies)
-				}
-				for _, end := range w.fake.Closes() {
-					if end.Received == 1000 || end.Received == 1001 {
-						t.Errorf("a close that ends the session: %+v", end)
-					}
-				}
-			})
-		})
+			}
+		}))
 	}
 }
 
@@ -116,21 +115,19 @@ func TestFatalCloseCodes(t *testing.T) {
 	for code, word := range map[int]string{
 		4004: "Reset Token", 4010: "shard 0 of 1", 4011: "too many servers for 1 shards", 4012: "version", 4013: "intents", 4014: "Message Content Intent",
 	} {
-		t.Run(fmt.Sprint(code), func(t *testing.T) {
-			withBot(t, func(w *botHarness) {
-				w.shards = 1
-				w.restart()
-				w.start()
-				time.Sleep(20 * time.Second)
-				w.fake.CloseGateway(code)
-				if said := w.fatal(); !containsWord(said, word) {
-					t.Errorf("said %q", said)
-				}
-				if opened, _ := w.fake.Connections(); opened != 1 {
-					t.Errorf("%d connections; want 1", opened)
-				}
-			})
-		})
+		t.Run(fmt.Sprint(code), subtest.Plain(withBot, func(w *botHarness) {
+			w.shards = 1
+			w.restart()
+			w.start()
+			time.Sleep(20 * time.Second)
+			w.fake.CloseGateway(code)
+			if said := w.fatal(); !containsWord(said, word) {
+				w.Errorf("said %q", said)
+			}
+			if opened, _ := w.fake.Connections(); opened != 1 {
+				w.Errorf("%d connections; want 1", opened)
+			}
+		}))
 	}
 }
 
@@ -355,23 +352,21 @@ func TestStopAtAnyMoment(t *testing.T) {
 		},
 	} {
 		for _, after := range []time.Duration{0, time.Millisecond, 500 * time.Millisecond, 1500 * time.Millisecond, 4 * time.Second, time.Minute} {
-			t.Run(fmt.Sprint(name, " ", after), func(t *testing.T) {
-				withBot(t, func(w *botHarness) {
-					w.start()
-					begin(w)
-					time.Sleep(after)
-					begun := time.Now()
-					w.stop()
-					if d := time.Since(begun); d > 5*time.Second {
-						t.Errorf("the end took %v", d)
-					}
-					opened, _ := w.fake.Connections()
-					time.Sleep(time.Hour)
-					if now, standing := w.fake.Connections(); now != opened || standing != 0 {
-						t.Errorf("%d connections came later, %d stand", now-opened, standing)
-					}
-				})
-			})
+			t.Run(fmt.Sprint(name, " ", after), subtest.Plain(withBot, func(w *botHarness) {
+				w.start()
+				begin(w)
+				time.Sleep(after)
+				begun := time.Now()
+				w.stop()
+				if d := time.Since(begun); d > 5*time.Second {
+					w.Errorf("the end took %v", d)
+				}
+				opened, _ := w.fake.Connections()
+				time.Sleep(time.Hour)
+				if now, standing := w.fake.Connections(); now != opened || standing != 0 {
+					w.Errorf("%d connections came later, %d stand", now-opened, standing)
+				}
+			}))
 		}
 	}
 }

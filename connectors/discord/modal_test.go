@@ -9,6 +9,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/internal/require"
+	"parley/internal/subtest"
 	"parley/progressive"
 )
 
@@ -59,31 +60,29 @@ func TestModalIsSubmitted(t *testing.T) {
 		"not ours":      {"something:else", words, 0, "", 4, "That didn't work. Please try again.", ""},
 		"no message":    {"about:x", words, 0, "", 4, "I can't read this message here.", ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withBot(t, func(w *botHarness) {
-				message := w.asksOther()
-				w.Choose = func(_ context.Context, in chat.Choice) (chat.Accepted, error) {
-					if in.Words != c.words || in.Question != offer.ID || in.Author != w.newest().Author || in.Name != "ann" {
-						t.Errorf("handed over %+v", in)
-					}
-					time.Sleep(c.takes)
-					return chat.Accepted{Refused: c.refused, Chosen: c.refused == ""}, nil
+		t.Run(name, subtest.Plain(withBot, func(w *botHarness) {
+			message := w.asksOther()
+			w.Choose = func(_ context.Context, in chat.Choice) (chat.Accepted, error) {
+				if in.Words != c.words || in.Question != offer.ID || in.Author != w.newest().Author || in.Name != "ann" {
+					w.Errorf("handed over %+v", in)
 				}
-				w.fake.SubmitModal(w.channel, message, w.ann, c.id, "text", c.words)
-				time.Sleep(10 * time.Second)
-				answers := w.fake.PressAnswers()
-				if len(answers) != 1 || answers[0].Type != c.kind || answers[0].Content != c.told || answers[0].After > 3*time.Second {
-					t.Errorf("answered %+v", answers)
-				}
-				private := w.fake.Private(w.channel)
-				if c.later == "" && len(private) > 0 || c.later != "" && (len(private) != 1 || private[0].Content != c.later) {
-					t.Errorf("ann alone reads %+v; want %q", private, c.later)
-				}
-				if got := w.contents(); len(got) != 2 || !strings.HasPrefix(got[1], "A long answer.") {
-					t.Errorf("all read %q", got)
-				}
-			})
-		})
+				time.Sleep(c.takes)
+				return chat.Accepted{Refused: c.refused, Chosen: c.refused == ""}, nil
+			}
+			w.fake.SubmitModal(w.channel, message, w.ann, c.id, "text", c.words)
+			time.Sleep(10 * time.Second)
+			answers := w.fake.PressAnswers()
+			if len(answers) != 1 || answers[0].Type != c.kind || answers[0].Content != c.told || answers[0].After > 3*time.Second {
+				w.Errorf("answered %+v", answers)
+			}
+			private := w.fake.Private(w.channel)
+			if c.later == "" && len(private) > 0 || c.later != "" && (len(private) != 1 || private[0].Content != c.later) {
+				w.Errorf("ann alone reads %+v; want %q", private, c.later)
+			}
+			if got := w.contents(); len(got) != 2 || !strings.HasPrefix(got[1], "A long answer.") {
+				w.Errorf("all read %q", got)
+			}
+		}))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"parley/connectors/discord/discordfake"
 	"parley/internal/require"
+	"parley/internal/subtest"
 )
 
 // DR-29: a session that can't be resumed is given up after two failures, or after one without an answer in time, and the bot
@@ -44,27 +45,25 @@ func TestResumeIsGivenUp(t *testing.T) {
 			}, 3, 15 * time.Second,
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withBot(t, func(w *botHarness) {
-				c.begin(w)
-				w.start()
-				w.say("before")
-				time.Sleep(time.Minute)
-				before := w.count(discordfake.ConnectGateway)
-				c.end(w)
-				w.say("meanwhile")
-				time.Sleep(c.within)
-				if w.fake.Sessions() != 1 || len(w.fake.Identifies()) != 2 {
-					t.Errorf("%d sessions, %d identifies; want 1 and 2", w.fake.Sessions(), len(w.fake.Identifies()))
-				}
-				if n := w.count(discordfake.ConnectGateway) - before; n != c.connects {
-					t.Errorf("%d connections, want %d", n, c.connects)
-				}
-				w.say("after")
-				time.Sleep(10 * time.Second)
-				w.wantTexts("before", "meanwhile", "after")
-			})
-		})
+		t.Run(name, subtest.Plain(withBot, func(w *botHarness) {
+			c.begin(w)
+			w.start()
+			w.say("before")
+			time.Sleep(time.Minute)
+			before := w.count(discordfake.ConnectGateway)
+			c.end(w)
+			w.say("meanwhile")
+			time.Sleep(c.within)
+			if w.fake.Sessions() != 1 || len(w.fake.Identifies()) != 2 {
+				w.Errorf("%d sessions, %d identifies; want 1 and 2", w.fake.Sessions(), len(w.fake.Identifies()))
+			}
+			if n := w.count(discordfake.ConnectGateway) - before; n != c.connects {
+				w.Errorf("%d connections, want %d", n, c.connects)
+			}
+			w.say("after")
+			time.Sleep(10 * time.Second)
+			w.wantTexts("before", "meanwhile", "after")
+		}))
 	}
 }
 

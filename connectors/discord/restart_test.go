@@ -9,34 +9,33 @@ import (
 
 	"parley/connectors/discord/discordfake"
 	"parley/core/chat"
+	"parley/internal/subtest"
 )
 
 // DR-15, DR-30: what is written while no process runs is heard by the next one, whose session is the same: nothing is fetched,
 // and nothing comes twice. It does not matter where: the channel and the direct chat have never been used before.
 func TestRestartKeepsTheSession(t *testing.T) {
 	for name, end := range map[string]func(*botHarness){"stop": (*botHarness).restart, "kill": (*botHarness).kill} {
-		t.Run(name, func(t *testing.T) {
-			withBot(t, func(w *botHarness) {
-				w.start()
-				w.say("before")
-				time.Sleep(10 * time.Second)
-				end(w)
-				other, bob := w.fake.AddChannel(w.guild, "other"), w.fake.AddUser("bob")
-				dm := w.fake.AddDM(bob)
-				w.say("one")
-				w.fake.Say(other, w.ann, "two", discordfake.MentionBot())
-				w.fake.Say(dm, bob, "three")
-				time.Sleep(time.Minute)
-				w.start()
-				if got := slices.Sorted(slices.Values(w.texts())); !slices.Equal(got, []string{"before", "one", "three", "two"}) {
-					t.Errorf("heard %q", got)
-				}
-				w.wantOnce()
-				if w.count(discordfake.GetMessages) != 0 || len(w.fake.Identifies()) != 1 {
-					t.Errorf("%d fetches, %d identifies; want none and 1", w.count(discordfake.GetMessages), len(w.fake.Identifies()))
-				}
-			})
-		})
+		t.Run(name, subtest.Plain(withBot, func(w *botHarness) {
+			w.start()
+			w.say("before")
+			time.Sleep(10 * time.Second)
+			end(w)
+			other, bob := w.fake.AddChannel(w.guild, "other"), w.fake.AddUser("bob")
+			dm := w.fake.AddDM(bob)
+			w.say("one")
+			w.fake.Say(other, w.ann, "two", discordfake.MentionBot())
+			w.fake.Say(dm, bob, "three")
+			time.Sleep(time.Minute)
+			w.start()
+			if got := slices.Sorted(slices.Values(w.texts())); !slices.Equal(got, []string{"before", "one", "three", "two"}) {
+				w.Errorf("heard %q", got)
+			}
+			w.wantOnce()
+			if w.count(discordfake.GetMessages) != 0 || len(w.fake.Identifies()) != 1 {
+				w.Errorf("%d fetches, %d identifies; want none and 1", w.count(discordfake.GetMessages), len(w.fake.Identifies()))
+			}
+		}))
 	}
 }
 
@@ -178,24 +177,22 @@ func TestLostSession(t *testing.T) {
 // DR-30: a first start fetches nothing, nor does one with catch_up: 0.
 func TestNothingIsFetched(t *testing.T) {
 	for name, off := range map[string]bool{"first start": false, "off": true} {
-		t.Run(name, func(t *testing.T) {
-			withBot(t, func(w *botHarness) {
-				if off {
-					w.catchUp = 0
-					w.restart()
-					w.start()
-					w.say("before")
-					w.settle()
-					w.restart()
-				}
-				w.say("missed", discordfake.MentionBot())
-				time.Sleep(10 * time.Minute)
-				w.restartAndWait()
-				if n := w.count(discordfake.GetMessages); n != 0 || slices.Contains(w.texts(), "missed") {
-					t.Errorf(`%d fetches, heard %q; want none and them without "missed"`, n, w.texts())
-				}
-			})
-		})
+		t.Run(name, subtest.Plain(withBot, func(w *botHarness) {
+			if off {
+				w.catchUp = 0
+				w.restart()
+				w.start()
+				w.say("before")
+				w.settle()
+				w.restart()
+			}
+			w.say("missed", discordfake.MentionBot())
+			time.Sleep(10 * time.Minute)
+			w.restartAndWait()
+			if n := w.count(discordfake.GetMessages); n != 0 || slices.Contains(w.texts(), "missed") {
+				w.Errorf(`%d fetches, heard %q; want none and them without "missed"`, n, w.texts())
+			}
+		}))
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"parley/connectors/discord/discordfake"
 	"parley/core/chat"
 	"parley/internal/require"
+	"parley/internal/subtest"
 	"parley/progressive"
 )
 
@@ -139,30 +140,28 @@ func TestErrors(t *testing.T) {
 		"half an answer":          {create, discordfake.HalfBody(), progressive.ErrAmbiguous},
 		"an answer without an id": {create, discordfake.Respond(200, nil, "{}"), progressive.ErrAmbiguous},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withBot(t, func(w *botHarness) {
-				s := w.askedSink()
-				id := w.post(s, "first", "n")
-				w.fake.Fault(discordfake.Match{Route: c.route}, c.fault)
-				var err error
-				if c.route == edit {
-					err = w.edit(s, id, "changed")
-				} else {
-					_, err = s.Post(w.Context(), part("second"), "m")
+		t.Run(name, subtest.Plain(withBot, func(w *botHarness) {
+			s := w.askedSink()
+			id := w.post(s, "first", "n")
+			w.fake.Fault(discordfake.Match{Route: c.route}, c.fault)
+			var err error
+			if c.route == edit {
+				err = w.edit(s, id, "changed")
+			} else {
+				_, err = s.Post(w.Context(), part("second"), "m")
+			}
+			if !errors.Is(err, c.want) {
+				w.Errorf("got %v, want %v", err, c.want)
+			}
+			for _, other := range []error{progressive.ErrGone, progressive.ErrForbidden, progressive.ErrAmbiguous, progressive.ErrUnparsable, progressive.ErrUnsent} {
+				if other != c.want && errors.Is(err, other) {
+					w.Errorf("%v is also %v", err, other)
 				}
-				if !errors.Is(err, c.want) {
-					t.Errorf("got %v, want %v", err, c.want)
-				}
-				for _, other := range []error{progressive.ErrGone, progressive.ErrForbidden, progressive.ErrAmbiguous, progressive.ErrUnparsable, progressive.ErrUnsent} {
-					if other != c.want && errors.Is(err, other) {
-						t.Errorf("%v is also %v", err, other)
-					}
-				}
-				if found := fmt.Sprintf("%v %+v %#v", err, err, err); strings.Contains(found, token) {
-					t.Errorf("SE-02: %s; want it without %s", found, token)
-				}
-			})
-		})
+			}
+			if found := fmt.Sprintf("%v %+v %#v", err, err, err); strings.Contains(found, token) {
+				w.Errorf("SE-02: %s; want it without %s", found, token)
+			}
+		}))
 	}
 }
 
@@ -297,31 +296,29 @@ func TestTooManyRequests(t *testing.T) {
 		"DR-05 page":         {discordfake.HTMLLimit(), bot, time.Minute, 90 * time.Second},
 		"DR-05 without time": {discordfake.HeaderlessLimit(), bot, time.Minute, 90 * time.Second},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withBot(t, func(w *botHarness) {
-				s := w.askedSink()
-				id := w.post(s, "text", "n")
-				w.fake.Fault(discordfake.Match{Route: discordfake.EditMessage}, c.fault)
-				var slow progressive.RetryAfter
-				if err := w.edit(s, id, "new"); !errors.As(err, &slow) {
-					t.Fatalf("got %v", err)
-				}
-				if !strings.HasPrefix(string(slow.Scope), c.scope) || slow.After < c.from || slow.After > c.to {
-					t.Errorf("got %+v", slow)
-				}
-				before := len(w.fake.Log())
-				if err := w.edit(s, id, "new"); !errors.As(err, &slow) {
-					t.Errorf("I6: got %v", err)
-				}
-				if n := len(w.fake.Log()) - before; n != 0 {
-					t.Errorf("I6: %d requests; want none", n)
-				}
-				time.Sleep(slow.After)
-				if err := w.edit(s, id, "new"); err != nil {
-					t.Error(err)
-				}
-			})
-		})
+		t.Run(name, subtest.Plain(withBot, func(w *botHarness) {
+			s := w.askedSink()
+			id := w.post(s, "text", "n")
+			w.fake.Fault(discordfake.Match{Route: discordfake.EditMessage}, c.fault)
+			var slow progressive.RetryAfter
+			if err := w.edit(s, id, "new"); !errors.As(err, &slow) {
+				w.Fatalf("got %v", err)
+			}
+			if !strings.HasPrefix(string(slow.Scope), c.scope) || slow.After < c.from || slow.After > c.to {
+				w.Errorf("got %+v", slow)
+			}
+			before := len(w.fake.Log())
+			if err := w.edit(s, id, "new"); !errors.As(err, &slow) {
+				w.Errorf("I6: got %v", err)
+			}
+			if n := len(w.fake.Log()) - before; n != 0 {
+				w.Errorf("I6: %d requests; want none", n)
+			}
+			time.Sleep(slow.After)
+			if err := w.edit(s, id, "new"); err != nil {
+				w.Error(err)
+			}
+		}))
 	}
 }
 

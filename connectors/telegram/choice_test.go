@@ -11,6 +11,7 @@ import (
 	"parley/core/chat"
 	"parley/internal/lang"
 	"parley/internal/require"
+	"parley/internal/subtest"
 	"parley/progressive"
 )
 
@@ -68,24 +69,22 @@ func TestQuestionsForWordsForceAReply(t *testing.T) {
 		"chosen before": {answer.Choices{ID: "q", Options: []string{"Tea"}, Other: "Something else…", Chosen: 1}, false, false, "Tea"},
 		"in a group":    {answer.Choices{ID: "q", Other: "Your name…"}, true, false, "Your name…"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withBot(t, func(t *testing.T, r *botHarness) {
-				chat, s := r.private()
-				if c.group {
-					chat = r.AddSupergroup("Crew", false)
-					s = newSink(r.bot, address{Chat: chat.ID, Kind: chat.Type})
-				}
-				id := require.Value(s.Post(t.Context(), progressive.Part{Plain: "What shall I write?", Offer: &c.asked}, ""))(t)
-				m := r.Messages(chat)[0]
-				if b := m.Buttons(); m.ForcesReply != c.force || len(b) != 1 || b[0].Text != c.button {
-					t.Errorf("force %v, buttons %+v", m.ForcesReply, b)
-				}
-				require.NoError(t, s.Edit(t.Context(), id, progressive.Part{Plain: "What shall I write? Ada."}))
-				if got := r.final("editMessageText").Params["reply_markup"]; got != "" {
-					t.Errorf("the edit has the keyboard %s", got)
-				}
-			})
-		})
+		t.Run(name, subtest.Plain(withBot, func(t *testing.T, r *botHarness) {
+			chat, s := r.private()
+			if c.group {
+				chat = r.AddSupergroup("Crew", false)
+				s = newSink(r.bot, address{Chat: chat.ID, Kind: chat.Type})
+			}
+			id := require.Value(s.Post(t.Context(), progressive.Part{Plain: "What shall I write?", Offer: &c.asked}, ""))(t)
+			m := r.Messages(chat)[0]
+			if b := m.Buttons(); m.ForcesReply != c.force || len(b) != 1 || b[0].Text != c.button {
+				t.Errorf("force %v, buttons %+v", m.ForcesReply, b)
+			}
+			require.NoError(t, s.Edit(t.Context(), id, progressive.Part{Plain: "What shall I write? Ada."}))
+			if got := r.final("editMessageText").Params["reply_markup"]; got != "" {
+				t.Errorf("the edit has the keyboard %s", got)
+			}
+		}))
 	}
 }
 

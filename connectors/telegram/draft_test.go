@@ -12,6 +12,7 @@ import (
 	"parley/connectors/telegram/telegramfake"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/subtest"
 	"parley/progressive"
 )
 
@@ -50,40 +51,38 @@ var streamings = []struct {
 // requests are those of docs/telegram.md.
 func TestFortyChatsStreamAtOnce(t *testing.T) {
 	for _, c := range streamings {
-		t.Run(c.name, func(t *testing.T) {
-			withBot(t, func(t *testing.T, r *botHarness) {
-				r.bot.config.Streaming, r.bot.config.Format = c.mode, c.format
-				gate := gateOf()
-				var all sync.WaitGroup
-				show := func(c telegramfake.Chat) {
-					s := newSink(r.bot, address{Chat: c.ID, Message: 1, Kind: c.Type})
-					all.Go(func() {
-						if want, got := r.grow(s, gate, fmt.Sprint(c.ID), 100), r.answers(c); len(got) != 1 || got[0] != want {
-							t.Errorf("%d shows %q", c.ID, got)
-						}
-					})
-				}
-				for i := range 30 {
-					show(r.AddPrivate(r.AddUser(fmt.Sprint("User", i), fmt.Sprint("user", i))))
-				}
-				for i := range 10 {
-					show(r.AddSupergroup(fmt.Sprint("Group", i), false))
-				}
-				all.Wait()
-				r.wantNoHolds()
-				calls := map[string]int{}
-				for _, q := range r.Log() {
-					if q.Chat > 0 {
-						calls[q.Method]++
+		t.Run(c.name, subtest.Plain(withBot, func(t *testing.T, r *botHarness) {
+			r.bot.config.Streaming, r.bot.config.Format = c.mode, c.format
+			gate := gateOf()
+			var all sync.WaitGroup
+			show := func(c telegramfake.Chat) {
+				s := newSink(r.bot, address{Chat: c.ID, Message: 1, Kind: c.Type})
+				all.Go(func() {
+					if want, got := r.grow(s, gate, fmt.Sprint(c.ID), 100), r.answers(c); len(got) != 1 || got[0] != want {
+						t.Errorf("%d shows %q", c.ID, got)
 					}
+				})
+			}
+			for i := range 30 {
+				show(r.AddPrivate(r.AddUser(fmt.Sprint("User", i), fmt.Sprint("user", i))))
+			}
+			for i := range 10 {
+				show(r.AddSupergroup(fmt.Sprint("Group", i), false))
+			}
+			all.Wait()
+			r.wantNoHolds()
+			calls := map[string]int{}
+			for _, q := range r.Log() {
+				if q.Chat > 0 {
+					calls[q.Method]++
 				}
-				t.Logf("30 private answers of 10 s: %v", calls)
-				drafts := map[Format]string{FormatHTML: "sendMessageDraft", FormatRich: "sendRichMessageDraft"}[c.format]
-				if (calls[drafts] > 0) != (c.mode == StreamDrafts) || (calls["editMessageText"] > 0) != (c.mode == StreamEdits) {
-					t.Errorf("requests: %v", calls)
-				}
-			})
-		})
+			}
+			t.Logf("30 private answers of 10 s: %v", calls)
+			drafts := map[Format]string{FormatHTML: "sendMessageDraft", FormatRich: "sendRichMessageDraft"}[c.format]
+			if (calls[drafts] > 0) != (c.mode == StreamDrafts) || (calls["editMessageText"] > 0) != (c.mode == StreamEdits) {
+				t.Errorf("requests: %v", calls)
+			}
+		}))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"parley/core/chat"
 	"parley/internal/lang"
 	"parley/internal/require"
+	"parley/internal/subtest"
 	"parley/progressive"
 )
 
@@ -50,32 +51,30 @@ func TestEphemeralAnswer(t *testing.T) {
 // After 15 seconds only an administrator can answer by an ephemeral message. Otherwise the group reads no answer, but a line.
 func TestEphemeralAnswerTooLate(t *testing.T) {
 	for name, admin := range map[string]bool{"member": false, "administrator": true} {
-		t.Run(name, func(t *testing.T) {
-			withBot(t, func(t *testing.T, r *botHarness) {
-				r.run(r.bot)
-				ada, g := r.AddUser("Ada", "ada"), r.AddGroup("Team")
-				if admin {
-					r.SetBotAdmin(g)
+		t.Run(name, subtest.Plain(withBot, func(t *testing.T, r *botHarness) {
+			r.run(r.bot)
+			ada, g := r.AddUser("Ada", "ada"), r.AddGroup("Team")
+			if admin {
+				r.SetBotAdmin(g)
+			}
+			r.SayEphemeral(g, ada, "/memory")
+			wait(20 * time.Second)
+			s := r.open(r.last().Address)
+			for range 3 {
+				_, err := s.Post(t.Context(), s.Render(view("A secret"))[0], "")
+				if err == nil {
+					break
 				}
-				r.SayEphemeral(g, ada, "/memory")
-				wait(20 * time.Second)
-				s := r.open(r.last().Address)
-				for range 3 {
-					_, err := s.Post(t.Context(), s.Render(view("A secret"))[0], "")
-					if err == nil {
-						break
-					}
-					if !errors.Is(err, progressive.ErrUnsent) {
-						t.Fatal(err)
-					}
+				if !errors.Is(err, progressive.ErrUnsent) {
+					t.Fatal(err)
 				}
-				all := r.Messages(g)
-				m := all[len(all)-1]
-				if got, want := m.Text, map[bool]string{true: "A secret", false: lang.Voice{}.Say("message.late")}[admin]; got != want || (m.Receiver != 0) != admin {
-					t.Errorf("the group has %+v; want %q", m, want)
-				}
-			})
-		})
+			}
+			all := r.Messages(g)
+			m := all[len(all)-1]
+			if got, want := m.Text, map[bool]string{true: "A secret", false: lang.Voice{}.Say("message.late")}[admin]; got != want || (m.Receiver != 0) != admin {
+				t.Errorf("the group has %+v; want %q", m, want)
+			}
+		}))
 	}
 }
 
@@ -92,27 +91,25 @@ func TestEphemeralRefusals(t *testing.T) {
 		"no command": {"a secret", chat.Accepted{}, lang.Voice{}.Say("message.commands_only"), 0},
 		"blocked":    {"/usage", chat.Accepted{Blocked: true}, "", 1},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withBot(t, func(t *testing.T, r *botHarness) {
-				r.HandleAs(func(context.Context, chat.Inbound) (chat.Accepted, error) { return c.acc, nil })
-				r.run(r.bot)
-				ada, g := r.AddUser("Ada", "ada"), r.AddGroup("Team")
-				r.SayEphemeral(g, ada, c.says)
-				wait(time.Second)
-				if got := len(r.Events()); got != c.took {
-					t.Errorf("%d events were handed over; want %d", got, c.took)
+		t.Run(name, subtest.Plain(withBot, func(t *testing.T, r *botHarness) {
+			r.HandleAs(func(context.Context, chat.Inbound) (chat.Accepted, error) { return c.acc, nil })
+			r.run(r.bot)
+			ada, g := r.AddUser("Ada", "ada"), r.AddGroup("Team")
+			r.SayEphemeral(g, ada, c.says)
+			wait(time.Second)
+			if got := len(r.Events()); got != c.took {
+				t.Errorf("%d events were handed over; want %d", got, c.took)
+			}
+			var got string
+			for _, m := range r.Messages(g)[1:] {
+				if got += m.Text; m.Receiver != ada.ID {
+					t.Errorf("everyone reads %+v", m)
 				}
-				var got string
-				for _, m := range r.Messages(g)[1:] {
-					if got += m.Text; m.Receiver != ada.ID {
-						t.Errorf("everyone reads %+v", m)
-					}
-				}
-				if got != c.want {
-					t.Errorf("the user reads %q; want %q", got, c.want)
-				}
-			})
-		})
+			}
+			if got != c.want {
+				t.Errorf("the user reads %q; want %q", got, c.want)
+			}
+		}))
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"parley/connectors/telegram/telegramfake"
 	"parley/core/chat"
 	"parley/internal/require"
+	"parley/internal/subtest"
 	"parley/sim"
 )
 
@@ -65,20 +66,18 @@ func TestFetchFails(t *testing.T) {
 		"download slow":    {telegramfake.Fault{Method: telegramfake.Download, Delay: time.Hour}, context.DeadlineExceeded},
 		"gone":             {telegramfake.Fault{Method: telegramfake.Download, Status: 404}, chat.ErrNotFound},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withBot(t, func(t *testing.T, r *botHarness) {
-				r.Fault(c.fault)
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-				defer cancel()
-				got, err := r.bot.Fetch(ctx, chat.Attachment{Ref: r.AddFile("photo.jpg", []byte("x"), 0)}, 100)
-				if err == nil || c.want != nil && !errors.Is(err, c.want) || got.Data != nil {
-					t.Errorf("%v, %v", got, err)
-				}
-				for _, leak := range sim.Leak("the error", fmt.Sprintf("%v %+v", err, err), r.Token()) {
-					t.Error(leak)
-				}
-			})
-		})
+		t.Run(name, subtest.Plain(withBot, func(t *testing.T, r *botHarness) {
+			r.Fault(c.fault)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			got, err := r.bot.Fetch(ctx, chat.Attachment{Ref: r.AddFile("photo.jpg", []byte("x"), 0)}, 100)
+			if err == nil || c.want != nil && !errors.Is(err, c.want) || got.Data != nil {
+				t.Errorf("%v, %v", got, err)
+			}
+			for _, leak := range sim.Leak("the error", fmt.Sprintf("%v %+v", err, err), r.Token()) {
+				t.Error(leak)
+			}
+		}))
 	}
 	t.Run("no server", func(t *testing.T) {
 		c := newClient(telegramfake.DefaultToken, "http://files.test", func(context.Context, string, string) (net.Conn, error) {

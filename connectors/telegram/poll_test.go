@@ -11,6 +11,7 @@ import (
 	"parley/connectors/telegram/telegramfake"
 	"parley/core/chat"
 	"parley/internal/require"
+	"parley/internal/subtest"
 )
 
 var errDown = errors.New("the store is down")
@@ -255,18 +256,16 @@ func TestServerFaults(t *testing.T) {
 		"never answer": {Times: 1, Delay: time.Hour},
 	} {
 		for _, method := range []string{"getMe", "getUpdates"} {
-			t.Run(name+" "+method, func(t *testing.T) {
-				withBot(t, func(t *testing.T, r *botHarness) {
-					ada := r.AddUser("Ada", "ada")
-					chat := r.AddPrivate(ada)
-					f.Method = method
-					r.Fault(f)
-					r.run(r.bot)
-					r.Say(chat, ada, "one")
-					wait(3 * time.Minute)
-					r.want("one")
-				})
-			})
+			t.Run(name+" "+method, subtest.Plain(withBot, func(t *testing.T, r *botHarness) {
+				ada := r.AddUser("Ada", "ada")
+				chat := r.AddPrivate(ada)
+				f.Method = method
+				r.Fault(f)
+				r.run(r.bot)
+				r.Say(chat, ada, "one")
+				wait(3 * time.Minute)
+				r.want("one")
+			}))
 		}
 	}
 }
@@ -291,38 +290,36 @@ func TestPollIsToldToWait(t *testing.T) {
 func TestRefusedToken(t *testing.T) {
 	const unauthorized = `{"ok":false,"error_code":401,"description":"Unauthorized"}`
 	for _, method := range []string{"getMe", "getUpdates", "sendMessage"} {
-		t.Run(method, func(t *testing.T) {
-			withBot(t, func(t *testing.T, r *botHarness) {
-				_, s := r.private()
-				ended := make(chan error, 1)
-				go func() { ended <- r.bot.Run(t.Context(), r.Handle) }()
-				wait(time.Second)
-				r.Fault(telegramfake.Fault{Method: method, Times: -1, Status: 401, Body: unauthorized})
-				if method == "getMe" {
-					go func() { ended <- r.another().Run(t.Context(), r.Handle) }()
-				} else if _, err := s.Post(t.Context(), part("hi"), ""); method == "sendMessage" && err == nil {
-					t.Error("the post succeeded with a refused token; want an error")
+		t.Run(method, subtest.Plain(withBot, func(t *testing.T, r *botHarness) {
+			_, s := r.private()
+			ended := make(chan error, 1)
+			go func() { ended <- r.bot.Run(t.Context(), r.Handle) }()
+			wait(time.Second)
+			r.Fault(telegramfake.Fault{Method: method, Times: -1, Status: 401, Body: unauthorized})
+			if method == "getMe" {
+				go func() { ended <- r.another().Run(t.Context(), r.Handle) }()
+			} else if _, err := s.Post(t.Context(), part("hi"), ""); method == "sendMessage" && err == nil {
+				t.Error("the post succeeded with a refused token; want an error")
+			}
+			wait(2 * time.Minute)
+			select {
+			case err := <-ended:
+				wantFatal(t, err)
+				if !strings.Contains(err.Error(), "@BotFather") {
+					t.Errorf("no next step: %v", err)
 				}
-				wait(2 * time.Minute)
-				select {
-				case err := <-ended:
-					wantFatal(t, err)
-					if !strings.Contains(err.Error(), "@BotFather") {
-						t.Errorf("no next step: %v", err)
-					}
-				default:
-					t.Fatal("Run still polls with a refused token; want it to return")
-				}
-				if method == "getMe" {
-					return
-				}
-				before := len(r.Log())
-				_, _ = s.Typing(t.Context())
-				if len(r.Log()) != before {
-					t.Error("a request with a refused token")
-				}
-			})
-		})
+			default:
+				t.Fatal("Run still polls with a refused token; want it to return")
+			}
+			if method == "getMe" {
+				return
+			}
+			before := len(r.Log())
+			_, _ = s.Typing(t.Context())
+			if len(r.Log()) != before {
+				t.Error("a request with a refused token")
+			}
+		}))
 	}
 }
 

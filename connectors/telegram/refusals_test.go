@@ -17,6 +17,7 @@ import (
 	"parley/connectors/telegram/telegramfake"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/subtest"
 	"parley/progressive"
 	"parley/sim"
 )
@@ -75,21 +76,19 @@ func TestAnswers(t *testing.T) {
 		"no result":      {200, "{}", ambiguous, ambiguous, ambiguous},
 		"half json":      {200, `{"ok":true,"result":{"mess`, ambiguous, ambiguous, ambiguous},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withBot(t, func(t *testing.T, r *botHarness) {
-				_, s := r.private()
-				id := r.post(s, "hello")
-				r.Fault(telegramfake.Fault{Times: -1, Status: c.status, Body: c.body})
-				_, err := s.Post(t.Context(), part("more"), "")
-				wantError(t, err, c.post)
-				wantError(t, s.Edit(t.Context(), id, part("other")), c.edit)
-				wantError(t, s.Delete(t.Context(), id), c.delete)
-				_, err = s.Typing(t.Context())
-				if err == nil {
-					t.Error("typing succeeded")
-				}
-			})
-		})
+		t.Run(name, subtest.Plain(withBot, func(t *testing.T, r *botHarness) {
+			_, s := r.private()
+			id := r.post(s, "hello")
+			r.Fault(telegramfake.Fault{Times: -1, Status: c.status, Body: c.body})
+			_, err := s.Post(t.Context(), part("more"), "")
+			wantError(t, err, c.post)
+			wantError(t, s.Edit(t.Context(), id, part("other")), c.edit)
+			wantError(t, s.Delete(t.Context(), id), c.delete)
+			_, err = s.Typing(t.Context())
+			if err == nil {
+				t.Error("typing succeeded")
+			}
+		}))
 	}
 }
 
@@ -127,20 +126,18 @@ func TestTransport(t *testing.T) {
 		"half":          {telegramfake.Fault{Half: true}, progressive.ErrAmbiguous, 1},
 		"too late":      {telegramfake.Fault{DelayAnswer: time.Minute}, progressive.ErrAmbiguous, 1},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withBot(t, func(t *testing.T, r *botHarness) {
-				chat, s := r.private()
-				c.fault.Method = "sendMessage"
-				r.Fault(c.fault)
-				ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
-				defer cancel()
-				_, err := s.Post(ctx, part("x"), "")
-				wantError(t, err, c.want)
-				if n := len(r.Messages(chat)); n != c.applied || r.count("sendMessage") != 1 {
-					t.Errorf("%d messages of %d requests; want %d and 1", n, r.count("sendMessage"), c.applied)
-				}
-			})
-		})
+		t.Run(name, subtest.Plain(withBot, func(t *testing.T, r *botHarness) {
+			chat, s := r.private()
+			c.fault.Method = "sendMessage"
+			r.Fault(c.fault)
+			ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+			defer cancel()
+			_, err := s.Post(ctx, part("x"), "")
+			wantError(t, err, c.want)
+			if n := len(r.Messages(chat)); n != c.applied || r.count("sendMessage") != 1 {
+				t.Errorf("%d messages of %d requests; want %d and 1", n, r.count("sendMessage"), c.applied)
+			}
+		}))
 	}
 	for name, dial := range map[string]connectors.Dialer{
 		"refused": sim.NewNet().Dial,

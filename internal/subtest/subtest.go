@@ -18,3 +18,11 @@ func With[A, P any](run func(*testing.T, A, P), a A, play P) func(*testing.T) {
 		run(t, a, play)
 	}
 }
+
+// Plain is [Of] for a function with options, and passes none.
+func Plain[P, O any](run func(*testing.T, P, ...O), play P) func(*testing.T) {
+	return func(t *testing.T) {
+		t.Helper()
+		run(t, play)
+	}
+}

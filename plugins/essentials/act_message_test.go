@@ -9,6 +9,7 @@ import (
 	"parley/core/action"
 	"parley/core/chat"
 	"parley/internal/require"
+	"parley/internal/subtest"
 )
 
 var news = chat.Room{ID: "fake/news", Kind: chat.Feed, Connector: "fake", Name: "news", World: "fake/house"}
@@ -52,24 +53,22 @@ func TestImageOfAPost(t *testing.T) {
 		"it fails":     {"<imagePrompt>a kettle</imagePrompt>", errors.New("no"), []string{"a kettle"}, 0},
 		"too long one": {"<imagePrompt>" + strings.Repeat("x", maxPost+1) + "</imagePrompt>", nil, nil, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			withHarness(t, func(w *harness) {
-				w.paint.err = c.err
-				w.send(tea, "ada", "hello")
-				w.send(news, "ada", "the first post")
-				w.model.answers = []string{"<response><post>The kettle sings.</post>" + c.image + "</response>"}
-				w.wantResult(ada, "ada", "CREATE_POST", `{"room":"#news"}`, "It will be posted in news")
-				posts, err := w.store.Recent(w.Context(), news.ID, chat.Said, 0, 1)
-				w.must(err)
-				files := 0
-				for _, call := range posts[0].Calls {
-					files += len(call.Files)
-				}
-				if posts[0].Text != "The kettle sings." || files != c.files || !slices.Equal(w.paint.asked, c.asked) {
-					t.Errorf("posted is %+v; asked for was %q", posts[0], w.paint.asked)
-				}
-			})
-		})
+		t.Run(name, subtest.Of(withHarness, func(w *harness) {
+			w.paint.err = c.err
+			w.send(tea, "ada", "hello")
+			w.send(news, "ada", "the first post")
+			w.model.answers = []string{"<response><post>The kettle sings.</post>" + c.image + "</response>"}
+			w.wantResult(ada, "ada", "CREATE_POST", `{"room":"#news"}`, "It will be posted in news")
+			posts, err := w.store.Recent(w.Context(), news.ID, chat.Said, 0, 1)
+			w.must(err)
+			files := 0
+			for _, call := range posts[0].Calls {
+				files += len(call.Files)
+			}
+			if posts[0].Text != "The kettle sings." || files != c.files || !slices.Equal(w.paint.asked, c.asked) {
+				w.Errorf("posted is %+v; asked for was %q", posts[0], w.paint.asked)
+			}
+		}))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/connectors/discord/discordfake"
+	"parley/internal/subtest"
 )
 
 // DR-16: what closes an identify.
@@ -27,19 +28,17 @@ func TestRefusedLogins(t *testing.T) {
 		"unknown op":    {`{"op":99}`, 4001},
 		"too early":     {`{"op":3,"d":{}}`, 4003},
 	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, s *discordfake.Server, mem *memNet, _, _ string) {
-				g := connect(t, mem)
-				g.send("%s", test.frame)
-				if code := g.closed(); code != test.code {
-					t.Errorf("closed with %d; want %d", code, test.code)
-				}
-				synctest.Wait()
-				if got := s.Closes(); len(got) != 1 || got[0].Sent != test.code || !got[0].ByServer {
-					t.Errorf("closes: %+v", got)
-				}
-			})
-		})
+		t.Run(name, subtest.Plain(bubble, func(t *testing.T, s *discordfake.Server, mem *memNet, _, _ string) {
+			g := connect(t, mem)
+			g.send("%s", test.frame)
+			if code := g.closed(); code != test.code {
+				t.Errorf("closed with %d; want %d", code, test.code)
+			}
+			synctest.Wait()
+			if got := s.Closes(); len(got) != 1 || got[0].Sent != test.code || !got[0].ByServer {
+				t.Errorf("closes: %+v", got)
+			}
+		}))
 	}
 }
 
@@ -85,35 +84,33 @@ func TestResume(t *testing.T) {
 			time.Sleep(3*time.Minute + time.Second) // the bubble's clock
 		}, "op 9 false"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, s *discordfake.Server, mem *memNet, channel, ann string) {
-				g, session := login(t, mem, allIntents)
-				s.Say(channel, ann, "heard")
-				seq := g.next().Seq
-				go drain(g)
-				test.lose(s, g)
-				synctest.Wait()
-				s.Say(channel, ann, "missed")
-				again := connect(t, mem)
-				again.resume(session, seq)
-				f := again.next()
-				if test.want != "RESUMED" {
-					if got := fmt.Sprintf("op %d %s", f.Op, f.Data); got != test.want {
-						t.Errorf("got %s; want %s", got, test.want)
-					}
-					return
+		t.Run(name, subtest.Plain(bubble, func(t *testing.T, s *discordfake.Server, mem *memNet, channel, ann string) {
+			g, session := login(t, mem, allIntents)
+			s.Say(channel, ann, "heard")
+			seq := g.next().Seq
+			go drain(g)
+			test.lose(s, g)
+			synctest.Wait()
+			s.Say(channel, ann, "missed")
+			again := connect(t, mem)
+			again.resume(session, seq)
+			f := again.next()
+			if test.want != "RESUMED" {
+				if got := fmt.Sprintf("op %d %s", f.Op, f.Data); got != test.want {
+					t.Errorf("got %s; want %s", got, test.want)
 				}
-				if f.field("content") != "missed" || f.Seq != seq+1 {
-					t.Errorf("replayed: %+v", f)
-				}
-				if f := again.next(); f.Type != "RESUMED" {
-					t.Errorf("then: %+v", f)
-				}
-				if got := s.Resumes(); len(got) != 1 || !got[0].Accepted || len(s.Identifies()) != 1 {
-					t.Errorf("resumes: %+v", got)
-				}
-			})
-		})
+				return
+			}
+			if f.field("content") != "missed" || f.Seq != seq+1 {
+				t.Errorf("replayed: %+v", f)
+			}
+			if f := again.next(); f.Type != "RESUMED" {
+				t.Errorf("then: %+v", f)
+			}
+			if got := s.Resumes(); len(got) != 1 || !got[0].Accepted || len(s.Identifies()) != 1 {
+				t.Errorf("resumes: %+v", got)
+			}
+		}))
 	}
 }
 

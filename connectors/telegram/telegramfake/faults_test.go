@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"parley/connectors/telegram/telegramfake"
+	"parley/internal/subtest"
 )
 
 func TestFaults(t *testing.T) {
@@ -29,28 +30,26 @@ func TestFaults(t *testing.T) {
 		"status and body":        {fault{Status: 500, Body: `{"ok":false,"error_code":500,"description":"x"}`}, 0, "", 500, 0},
 		"parse error":            {fault{ParseError: true}, 0, "", 400, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, b *bot) {
-				chat := b.AddPrivate(b.AddUser("Ann", "ann"))
-				b.Fault(c.fault)
-				var a answer
-				var err error
-				took := elapsed(func() {
-					a, err = b.try("sendMessage", params{"chat_id": chat.ID, "text": "x", "parse_mode": "HTML"})
-				})
-				if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) || a.ErrorCode != c.code || took != c.elapsed {
-					t.Errorf("answer %+v, error %v, after %v", a, err, took)
-				}
-				if n := len(b.Messages(chat)); n != c.shown {
-					t.Errorf("%d messages, want %d", n, c.shown)
-				}
-				l := b.Log()[0]
-				if l.Applied != (c.shown == 1) || l.Ended.IsZero() {
-					t.Errorf("log: %+v", l)
-				}
-				b.ok("sendMessage", params{"chat_id": chat.ID, "text": "x"}) // once only
+		t.Run(name, subtest.Plain(bubble, func(t *testing.T, b *bot) {
+			chat := b.AddPrivate(b.AddUser("Ann", "ann"))
+			b.Fault(c.fault)
+			var a answer
+			var err error
+			took := elapsed(func() {
+				a, err = b.try("sendMessage", params{"chat_id": chat.ID, "text": "x", "parse_mode": "HTML"})
 			})
-		})
+			if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) || a.ErrorCode != c.code || took != c.elapsed {
+				t.Errorf("answer %+v, error %v, after %v", a, err, took)
+			}
+			if n := len(b.Messages(chat)); n != c.shown {
+				t.Errorf("%d messages, want %d", n, c.shown)
+			}
+			l := b.Log()[0]
+			if l.Applied != (c.shown == 1) || l.Ended.IsZero() {
+				t.Errorf("log: %+v", l)
+			}
+			b.ok("sendMessage", params{"chat_id": chat.ID, "text": "x"}) // once only
+		}))
 	}
 }
 

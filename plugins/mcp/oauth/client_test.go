@@ -9,6 +9,7 @@ import (
 
 	"parley/connectors/connectortest"
 	"parley/internal/require"
+	"parley/internal/subtest"
 	"parley/plugins/mcp/oauth"
 )
 
@@ -27,24 +28,22 @@ func TestRegisteredClient(t *testing.T) {
 		"post":                 {secret, []string{"client_secret_post"}},
 		"another and basic":    {secret, []string{"private_key_jwt", "client_secret_basic"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			play(t, func(s *server) {
-				m, set := &connectortest.Memory{}, s.registered("client:1", c.secret, c.methods...)
-				s.loginOf(m, set)
-				g := s.gatewayOf(m, set)
-				first := require.Value(g.Token(s.Context(), ""))(t)
-				second, err := g.Token(s.Context(), first)
-				if err != nil || second == first || s.asked() != 2 {
-					t.Errorf("renewed: %q, %v, %d requests", second, err, s.asked())
-				}
-				if known := g.Secrets(); !slices.Contains(known, first) || !slices.Contains(known, second) || c.secret != "" && !slices.Contains(known, c.secret) {
-					t.Errorf("what errors hide is %q", known)
-				}
-				if row := m.Stored()[oauth.Name("shop")]; strings.Contains(row, "s3cr3t") || strings.Contains(row, "client:1") {
-					t.Errorf(`stored is %s; want it without "s3cr3t" and it without "client:1"`, row)
-				}
-			})
-		})
+		t.Run(name, subtest.Of(play, func(s *server) {
+			m, set := &connectortest.Memory{}, s.registered("client:1", c.secret, c.methods...)
+			s.loginOf(m, set)
+			g := s.gatewayOf(m, set)
+			first := require.Value(g.Token(s.Context(), ""))(s)
+			second, err := g.Token(s.Context(), first)
+			if err != nil || second == first || s.asked() != 2 {
+				s.Errorf("renewed: %q, %v, %d requests", second, err, s.asked())
+			}
+			if known := g.Secrets(); !slices.Contains(known, first) || !slices.Contains(known, second) || c.secret != "" && !slices.Contains(known, c.secret) {
+				s.Errorf("what errors hide is %q", known)
+			}
+			if row := m.Stored()[oauth.Name("shop")]; strings.Contains(row, "s3cr3t") || strings.Contains(row, "client:1") {
+				s.Errorf(`stored is %s; want it without "s3cr3t" and it without "client:1"`, row)
+			}
+		}))
 	}
 }
 
@@ -55,16 +54,14 @@ func TestWrongSecret(t *testing.T) {
 		"no secret":      func(set *oauth.Settings) { set.ClientSecret = "" },
 	} {
 		for _, method := range []string{"client_secret_basic", "client_secret_post"} {
-			t.Run(name+", "+method, func(t *testing.T) {
-				play(t, func(s *server) {
-					set := s.registered("client:1", secret, method)
-					edit(&set)
-					value, err := oauth.Login(s.Context(), set, key(t, "k"), oauth.NewClient(s.net.Dial), landing, s.visit)
-					if value != "" || err == nil || !strings.Contains(err.Error(), "check oauth.client_id and oauth.client_secret") || strings.Contains(err.Error(), "wr0ng") {
-						t.Errorf("%q, %v", value, err)
-					}
-				})
-			})
+			t.Run(name+", "+method, subtest.Of(play, func(s *server) {
+				set := s.registered("client:1", secret, method)
+				edit(&set)
+				value, err := oauth.Login(s.Context(), set, key(s.T, "k"), oauth.NewClient(s.net.Dial), landing, s.visit)
+				if value != "" || err == nil || !strings.Contains(err.Error(), "check oauth.client_id and oauth.client_secret") || strings.Contains(err.Error(), "wr0ng") {
+					s.Errorf("%q, %v", value, err)
+				}
+			}))
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"parley/connectors/connectortest"
 	"parley/internal/require"
+	"parley/internal/subtest"
 	"parley/plugins/mcp/oauth"
 	"parley/sim"
 )
@@ -221,21 +222,19 @@ func TestLoginIsRefused(t *testing.T) {
 		"the registration is elsewhere": {func(s *server) { s.elsewhen["/register"] = "http://127.0.0.1:84/register" }, nil, shop, "redirects to another server"},
 		"not encrypted":                 {nil, nil, oauth.Settings{Server: "shop", URL: "http://shop.example.org/mcp"}, "not an https address"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			play(t, func(s *server) {
-				if c.prepare != nil {
-					c.prepare(s)
-				}
-				visit := s.visit
-				if c.visit != nil {
-					visit = func(ctx context.Context, address string) (string, error) { return c.visit(s, ctx, address) }
-				}
-				value, err := oauth.Login(s.Context(), c.set, key(t, "k"), oauth.NewClient(s.net.Dial), landing, visit)
-				if value != "" || err == nil || !strings.Contains(err.Error(), c.says) {
-					t.Errorf("%q, %v", value, err)
-				}
-			})
-		})
+		t.Run(name, subtest.Of(play, func(s *server) {
+			if c.prepare != nil {
+				c.prepare(s)
+			}
+			visit := s.visit
+			if c.visit != nil {
+				visit = func(ctx context.Context, address string) (string, error) { return c.visit(s, ctx, address) }
+			}
+			value, err := oauth.Login(s.Context(), c.set, key(s.T, "k"), oauth.NewClient(s.net.Dial), landing, visit)
+			if value != "" || err == nil || !strings.Contains(err.Error(), c.says) {
+				s.Errorf("%q, %v", value, err)
+			}
+		}))
 	}
 }
 
