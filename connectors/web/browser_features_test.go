@@ -496,22 +496,27 @@ func (v *verifier) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(fmt.Sprintf(`{"success": %t}`, r.FormValue("response") == "good")))}, nil
 }
 
-// A new visitor solves the challenge of the service once. The stand-in for its script solves it by itself.
+// A new visitor solves the challenge of the service once, and again after a wrong proof. The stand-in for its script solves it by itself.
 func playProof(t *testing.T, p *tab) {
 	v := &verifier{}
 	g := start(t, newBackend(), listen(t, "127.0.0.1:0"), func(o *web.Options) {
 		o.Verify = web.Verify{SiteKey: "0x4AAA", Secret: "secret", Client: &http.Client{Transport: v}}
 	})
-	p.before(`window.turnstile = { render: (place, { sitekey, callback }) => callback(place.isConnected && sitekey === '0x4AAA' ? 'good' : 'bad') };`)
+	p.offline.Store(true) // a refusal is an error to the console
+	p.before(`window.turnstile = { render: (place, { sitekey, callback }) => callback(place.isConnected && sitekey === '0x4AAA' && window.person ? 'good' : 'bad') };`)
 	p.open(g.url)
 	p.send("hello")
+	p.shows(".notice", "Please confirm that you are a person.")
+	p.is(`(window.person = true, all('textarea')[0].value)`, "hello")
+	p.enter()
 	g.next(t).finish(completed, "Hi.")
 	p.shows(".answer .text", "Hi.")
 	p.do(chromedp.Reload())
+	p.eval(`(window.person = true, '')`)
 	p.shows(".answer .text", "Hi.")
 	p.send("again")
 	g.next(t).finish(completed, "Yes.")
-	if n := v.asked.Load(); n != 1 {
+	if n := v.asked.Load(); n != 2 {
 		t.Errorf("the visitor was verified %d times", n)
 	}
 }

@@ -120,6 +120,7 @@ export class Gateway {
   async #mint(): Promise<string | undefined> {
     const before = this.#visitor.token;
     const response = await this.#proof(before).then((proof) => this.#fetch('POST', 'api/visitors', proof, undefined, before)).catch(() => null);
+    if (this.verify && !before && response) await this.#checked(response, 403); // nothing is accepted without a visitor, and a proof is used up
     const { visitor } = response?.ok ? await response.json() : {} as { visitor?: { token: string } };
     if (response?.status === 401) this.#visitor.forget();
     return visitor ? this.#visitor.keep(visitor.token, before) : before;
@@ -142,10 +143,15 @@ export class Gateway {
       this.#visitor.forget();
       response = await this.#fetch(method, address, body, signal, await this.token());
     }
+    return this.#checked(response);
+  }
+
+  // checked returns a response, or throws the Refusal that it is.
+  async #checked(response: Response, status = response.status): Promise<Response> {
     if (response.ok) return response;
     const { error, code, fields } = await response.json().catch(() => ({}));
     if (code === 'ORIGIN_NOT_ALLOWED') console.error(`Parley: add "${location.origin}" to web.origins in the config.yaml of the gateway at ${this.base}`);
-    throw new Refusal(response.status, error || unreachable(), Number(response.headers.get('Retry-After')) * 1000 || 0, fields);
+    throw new Refusal(status, error || unreachable(), Number(response.headers.get('Retry-After')) * 1000 || 0, fields);
   }
 }
 
