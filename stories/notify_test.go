@@ -80,6 +80,22 @@ func TestChatPingWhenItIsDone(t *testing.T) {
 	})
 }
 
+// An answer that waited for the decision of another user notifies its asker at the end. One that waited for its asker, who is there, does not.
+func TestChatPingAfterApproval(t *testing.T) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		c.orderEach(func(_ *operator, in connectortest.Room, item string) {
+			c.Pass(10 * time.Minute)
+			before := len(c.Notified(in))
+			c.Platform.(buttonPlatform).Press(connectortest.Ada, c.ada, 0)
+			c.Pass(time.Minute)
+			c.waitShown(in, "Here is the "+item)
+			if got := c.Notified(in)[before:]; in == c.ada && len(got) > 0 || in != c.ada && (len(got) != 1 || !strings.Contains(got[0], "Here is the gold")) {
+				c.Errorf("after the decision about %s, the asker is notified of %q", item, got)
+			}
+		})
+	})
+}
+
 // PARLEY_SEEDS=N adds N random moments. A kill at any moment of the end shows the answer once, and notifies at most once where nonces tell what was posted.
 func TestChatPingSurvivesKills(t *testing.T) {
 	waits := []time.Duration{0, 40 * time.Millisecond, 110 * time.Millisecond, 160 * time.Millisecond, 260 * time.Millisecond, time.Second}

@@ -146,7 +146,7 @@ func (e *ending) askPerson() (said string) {
 // notifies reports whether the end of the answer notifies the asker: they have waited long, want it, and have not written since.
 func (e *ending) notifies(o answer.Outcome) bool {
 	run, since := e.at.run, e.at.run.Opened
-	if run.Retried != 0 || e.at.reopened() || e.waiting.from != nil && e.waiting.hold.draft == nil { // a user has just asked again, or decided
+	if (run.Retried != 0 || e.at.reopened()) && e.waiting.from == nil || e.askerChose() { // they have just asked again, or decided
 		since = e.at.info.Start
 	}
 	if !e.at.posts || !run.Kind.Claims() || o.Withdrawn || !slices.Contains([]answer.Status{answer.Completed, answer.Failed, answer.TimedOut}, o.Status) || time.Since(since) <= chat.SlowAfter {
@@ -175,6 +175,19 @@ func (e *ending) notifies(o answer.Outcome) bool {
 		return err
 	})
 	return err == nil && !reading
+}
+
+// askerChose reports whether the run has waited for the asker, who has answered.
+func (e *ending) askerChose() bool {
+	if e.waiting.from == nil {
+		return false
+	}
+	var q chat.Question
+	err := e.journal.persist(e.at.life, func() (err error) {
+		q, _, err = chose(e.at.life, e.waiting.store, e.at.run.ID, e.waiting.from.For)
+		return err
+	})
+	return err == nil && q.By == e.at.run.Author
 }
 
 // stoppedByRemoval returns v for an answer that users removed before they saw its end: as stopped, although the model had
