@@ -33,11 +33,7 @@ func startOnSockets(t *testing.T, edit func(*config.Config)) string {
 	edit(&cfg)
 	g := require.Value(parley.New(cfg, parley.Env{Log: slog.New(slog.DiscardHandler)}))(t)
 	p := gatewaytest.Start(context.Background(), g.Run)
-	t.Cleanup(func() {
-		if err := p.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { require.NoError(t, p.Stop()) })
 	return "http://" + g.Addr().String()
 }
 

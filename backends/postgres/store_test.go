@@ -81,11 +81,7 @@ func empty(ctx context.Context, url string) error {
 func open(t testing.TB, url string, o Options) *Store {
 	t.Helper()
 	s := require.Value(Open(t.Context(), url, o))(t)
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
 }
 

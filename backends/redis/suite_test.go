@@ -69,11 +69,7 @@ func replicas(t testing.TB, url string, group *atomic.Int64, n int) []*Backend {
 func open(t testing.TB, url string, o Options) *Backend {
 	t.Helper()
 	b := require.Value(Open(url, o))(t)
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { require.NoError(t, b.Close()) })
 	return b
 }
 

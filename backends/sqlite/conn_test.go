@@ -21,11 +21,7 @@ func plain(t *testing.T) *conn {
 	path := filepath.Join(t.TempDir(), "plain.db")
 	require.NoError(t, touch(path))
 	db := require.Value(dial(path, Options{}))(t)
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	mustExec(t, db, `CREATE TABLE numbers (n INTEGER PRIMARY KEY)`)
 	for n := range 5 {
 		mustExec(t, db, `INSERT INTO numbers VALUES (?)`, n)

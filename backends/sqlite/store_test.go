@@ -15,11 +15,7 @@ import (
 func open(t testing.TB, path string) *Store {
 	t.Helper()
 	s := require.Value(Open(t.Context(), path, Options{Audit: func(err error) { t.Error(err) }}))(t)
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
 }
 

@@ -32,11 +32,7 @@ func loopback(t *testing.T, edit func(*Options), h connectors.Handler) string {
 	w := New(o)
 	ended := make(chan error, 1)
 	go func() { ended <- w.Run(t.Context(), h) }()
-	t.Cleanup(func() {
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { require.NoError(t, <-ended) })
 	return "http://" + l.Addr().String()
 }
 

@@ -67,11 +67,7 @@ hooks:
 	g, err := parley.New(o.cfg, parley.Env{Models: llm.Models{Large: o}, Load: load, Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))})
 	require.NoError(t, err)
 	p := gatewaytest.Start(t.Context(), g.Run)
-	t.Cleanup(func() {
-		if err := p.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { require.NoError(t, p.Stop()) })
 	o.base = "http://" + g.Addr().String()
 	o.ctx = chromium(t)
 	return o

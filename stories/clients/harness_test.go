@@ -97,11 +97,7 @@ func newStage(t *testing.T, edit func(*config.Config)) *stage {
 	g, err := s.gateway(filepath.Join(t.TempDir(), "parley.db"), "127.0.0.1:0", slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})), edit)
 	require.NoError(t, err)
 	p := gatewaytest.Start(t.Context(), g.Run)
-	t.Cleanup(func() {
-		if err := p.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { require.NoError(t, p.Stop()) })
 	s.base = "http://" + g.Addr().String()
 	return s
 }
