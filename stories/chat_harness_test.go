@@ -232,9 +232,12 @@ func (c *chatHarness) collectSights(e *sim.Evidence, run chat.Run, standing map[
 				if !beginning.MatchString(now) {
 					before = beginning.ReplaceAllString(before, "")
 				}
-				before, now = without(lasting(before), "⚠️"), lasting(now) // why a value of a form does not fit gives way, too
-				if field := strings.LastIndex(before, "\n\n"); field >= 0 && strings.HasPrefix(before[field:], "\n\n**") {
-					before = before[:field] // and so does the field that is asked: to its value, or to nothing if it is left out
+				before, now = without(lasting(before), "⚠️"), lasting(now)  // why a value of a form does not fit gives way, too
+				if field := strings.LastIndex(before, "\n\n"); field >= 0 { // and so does the field that is asked: to its value, or to nothing if it is left out
+					label, _, _ := strings.Cut(before[field+2:], "\n")
+					if strings.Contains(now, "\n"+strings.Trim(label, "*")+": ") || strings.HasSuffix(before, lang.Voice{}.Say("form.optional")) {
+						before = before[:field]
+					}
 				}
 				if len(before) < full && len(now) < len(before) {
 					wrong = append(wrong, fmt.Sprintf("I4: %s goes back from %q to %q", s.ID, before, now))
