@@ -190,11 +190,15 @@ func (ap *Approvals) Approve(ctx context.Context, c *action.Call, t *action.Tool
 			return ap.Approve(ctx, c, t, a)
 		}
 	}
+	requested := c.Parameters
 	if err == nil && r.Decision == chat.Amended {
 		refused, err = ap.words().edit(ctx, c, t, r)
 	}
 	if err == nil && refused == "" {
 		refused, err = ap.use(ctx, r)
+	}
+	if err != nil {
+		c.Parameters = requested // those of the record: with others, the next call would ask once more
 	}
 	if err == nil && r.Decision == chat.Denied {
 		refused += ap.words().reason(ctx, c, r)

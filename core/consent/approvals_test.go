@@ -436,23 +436,30 @@ func TestArgumentsOnThePage(t *testing.T) {
 			t.Fatalf("of %s: %+v", asker, d.all[id])
 		}
 		raced := d.rows
-		d.Store = decideBefore{raced, func() { d.Store = raced; decides(id, `{"n":2}`, "olga", false, "Approved.") }}
+		d.Store = decideBefore{raced, func() error { d.Store = raced; decides(id, `{"n":2}`, "olga", false, "Approved."); return nil }}
 		decides(id, `{"n":3}`, "olga", false, "This request has closed.\n→ olga changed the arguments and approved this:\n```\n{\"n\":2}\n```")
 		decides(id, `{"n":2}`, "olga", false, "Approved.") // a second press
 		decides(id, `{"n":4}`, "ada", false, "This request has closed.\n→ olga changed the arguments and approved this:\n```\n{\"n\":2}\n```")
+		d.Store = decideBefore{raced, func() error { return errors.ErrUnsupported }}
+		if _, _, err := d.asks(asker, `{"n":1}`, action.Writes, shop); err == nil || d.made != `{"n":1}` { // Approve is called again with them
+			t.Errorf("of %s, the arguments are %s after %v", asker, d.made, err)
+		}
+		d.Store = raced
 		if _, refused, err := d.asks(asker, `{"n":1}`, action.Writes, shop); refused != "" || err != nil || d.made != `{"n":2}` {
 			t.Errorf("of %s, the call is made with %s, %q, %v", asker, d.made, refused, err)
 		}
 	}
 }
 
-// decideBefore calls a function before the first decision.
+// decideBefore calls a function before each decision, which fails if that does.
 type decideBefore struct {
 	rows
-	before func()
+	before func() error
 }
 
 func (s decideBefore) DecideApproval(ctx context.Context, id string, from, to chat.Decision, by chat.EntityID, at time.Time) error {
-	s.before()
+	if err := s.before(); err != nil {
+		return err
+	}
 	return s.rows.DecideApproval(ctx, id, from, to, by, at)
 }

@@ -179,6 +179,8 @@ func (w *simulation) judge(r *room) (wrong []string) {
 			report("its call was not the one that was approved")
 		case a.Decision == chat.Used && run.Outcome.Status == answer.Completed && asIs+changed > 0 != strings.Contains(said.Text, "done it") && !strings.Contains(said.Text, "the connection was lost"):
 			report("its call was made %d times, and the asker reads %q", asIs+changed, said.Text)
+		case (a.Decision == chat.Approved || a.Decision == chat.Amended) && run.Outcome.Status == answer.Completed && !(r.steers() && len(run.Inputs) > 1): // a later message can have replaced the call
+			report("its run has completed without the call")
 		case a.Decision != chat.Used && a.Decision != chat.Lapsed && asIs+changed > 0:
 			report("its call was made")
 		}
