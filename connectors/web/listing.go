@@ -67,7 +67,7 @@ func (d door) list(_ http.ResponseWriter, r *http.Request) (any, *refusal) {
 		case errors.Is(err, chat.ErrNotFound): // it expired in between
 		case err != nil:
 			return nil, d.web.failures.refuse("list conversations", err)
-		case fits:
+		case fits && one.Title != "": // without messages, such as a deleted one
 			all = append(all, one)
 		}
 	}

@@ -88,7 +88,7 @@ func TestTitlesAndSearch(t *testing.T) {
 	}
 	status, reply := s.ask("DELETE", path, ada, "")
 	s.erase()
-	if got := title(""); status != http.StatusOK || got != nil {
+	if got := title(""); status != http.StatusOK || got != "none" {
 		t.Errorf("deleted with %d %v, it is called %v", status, reply, got)
 	}
 	if status, _ := s.ask("GET", path+"/messages", ada, ""); status != http.StatusOK {
