@@ -171,6 +171,11 @@ func TestWebhookReplicasWithDrafts(t *testing.T) {
 		m := last(stopped)
 		return m.Rich != nil && strings.HasPrefix(m.Text, "You said question 9")
 	})
+	r.waitUntil("its stored end", func() bool { // if the process died before, the other one would send it again, with a mark
+		rooms, err := r.nodes[0].store.OpenRooms(r.Context())
+		r.Must(err)
+		return len(rooms) == 9
+	})
 	r.kill()
 	group := r.telegram.AddSupergroup("Crew", false)
 	r.telegram.SayEphemeral(group, r.users[0], "/usage")
