@@ -80,6 +80,7 @@ func playAgain(t *testing.T, g *gateway, p *tab) {
 // Chats are renamed, deleted, and restored within ten seconds.
 func playChats(t *testing.T, g *gateway, p *tab) {
 	p.before(saving)
+	p.before(`{ const later = setTimeout; window.setTimeout = (f, ms, ...rest) => later(f, ms === 9500 && window.hasty ? 100 : ms, ...rest); }`)
 	p.open(g.url)
 	p.send("tea")
 	g.next(t).finish(completed, "Green.")
@@ -106,6 +107,13 @@ func playChats(t *testing.T, g *gateway, p *tab) {
 	p.is(`all('.search input')[0].matches(':focus')`, "true")
 	p.click(".past .pick")
 	p.shows(".answer .text", "Green.")
+	p.eval(`fetch('/api/conversations', { method: 'POST', headers: { 'Content-Type': 'application/json', Authorization: 'Bearer ' + JSON.parse(localStorage['parley-visitor:' + location.origin + '/']).token }, body: '{}' }).then(({ status }) => { window.opened = status })`)
+	p.wait(`window.opened === 201`)
+	p.click(`[aria-label="Past chats"]`)
+	p.wait(`all('.past .pick').length`)
+	p.is(`shown('.past .title')`, "About <b>tea</b>") // and none that is empty
+	p.eval(`(window.hasty = true, all('[aria-label="Delete About <b>tea</b>"]')[0].click(), '')`)
+	p.wait(`shown('.past .none') && all('.undo').length === 0`)
 }
 
 // A second tab of a conversation follows the first one.

@@ -81,6 +81,9 @@ func playTooMuch(t *testing.T, p *tab) {
 	p.wait(`/\(\d+ s\)/.test(shown('.notice'))`)
 	p.is(`all('textarea')[0].value`, "two")
 	p.is(`all('.question').length`, "1")
+	p.wait(`all('.contact .link').length`)
+	p.click(".contact .link")
+	p.wait(`all('.contact textarea')[0]?.value === 'two'`)
 }
 
 // WB-13: a page that is loaded again during an answer finds it, whatever limit has been reached, and keeps the question as long as

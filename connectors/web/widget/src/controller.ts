@@ -102,6 +102,7 @@ export class Controller {
   // send shows a message and requests its answer. It does nothing until the history is loaded.
   send(text: string, files: Attached[] = []): boolean {
     if (!this.state.ready) return false;
+    this.draft = { text: '', replaces: false };
     this.tell('');
     if (files.length === 0 && this.#chosen(text)) return true;
     const key = newKey();

@@ -8,6 +8,7 @@ import { t } from '../strings';
 import { Button, day, Drawing } from './parts';
 
 const patience = 250; // ms without another letter until a search
+const undoing = 9500; // ms until the line to undo goes: the gateway restores a deleted chat for ten seconds
 
 // Past is the list while it is open.
 export class Past {
@@ -45,6 +46,13 @@ export class Past {
     this.error = await change().then(() => '', (refusal: Error) => refusal.message);
     this.undo = this.error ? null : undo;
     await this.#load(this.query);
+    if (undo) setTimeout(() => this.#forget(undo), undoing);
+  }
+
+  #forget(deleted: Chat): void {
+    if (this.undo !== deleted) return;
+    this.undo = null;
+    this.controller.changed();
   }
 
   async #load(query: string): Promise<void> {
@@ -52,7 +60,7 @@ export class Past {
     const search = query ? `?${new URLSearchParams({ q: query })}` : '';
     const list = await gateway.json<{ conversations: Chat[] }>('GET', `api/conversations${search}`, undefined, signal).then(({ conversations }) => conversations, (error: Error) => error);
     if (this.query !== query) return;
-    if (Array.isArray(list)) this.list = list;
+    if (Array.isArray(list)) this.list = list.filter(({ id, title }) => title || id === this.controller.conversation.id); // a deleted one has none
     else this.error = list.message;
     this.controller.changed();
   }

@@ -11,7 +11,7 @@ export function Contact({ controller, offered }: { controller: Controller; offer
   const address = useRef<HTMLInputElement>(null);
   const text = useRef<HTMLTextAreaElement>(null);
   useEffect(() => address.current?.focus(), [key]);
-  const { items, notice } = controller.state;
+  const { state: { items, notice }, draft, last: question } = controller;
   const last = items.at(-1);
   if (!key) {
     if (!offered && !notice.until && !(last?.kind === 'answer' && last.unable)) return null;
@@ -34,7 +34,7 @@ export function Contact({ controller, offered }: { controller: Controller; offer
   return (
     <form class="contact" part="contact" aria-label={t('Leave a message for a person')} onSubmit={leave}>
       <input required maxLength={200} dir="auto" autocomplete="email" aria-label={t('Your e-mail address or phone number')} placeholder={t('Your e-mail address or phone number')} ref={address} />
-      <textarea required maxLength={2000} rows={3} dir="auto" aria-label={t('Your message')} placeholder={t('Your message')} defaultValue={controller.last?.text ?? ''} ref={text} />
+      <textarea required maxLength={2000} rows={3} dir="auto" aria-label={t('Your message')} placeholder={t('Your message')} defaultValue={(draft.replaces ? '' : draft.text) || (question?.text ?? '')} ref={text} />
       <button class="chip" type="submit">{t('Send')}</button>
       <button class="chip" type="button" onClick={done}>{t('Cancel')}</button>
     </form>
