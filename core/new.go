@@ -163,6 +163,9 @@ func newTurns(b *base, in *inbox) (*turn.Turns, error) {
 		Said: store, Steers: func(kind chat.RoomKind) bool { return b.Turns.PolicyFor(kind) == schedule.Steer },
 		Amend: in.changes.Amend, Close: in.questions.RetireNotice, Asked: in.questions.OfNotice,
 		Notes: store, Unfit: in.intake.Choices.Unfit,
+		Person: func(ctx context.Context, account chat.EntityID) (chat.EntityID, error) {
+			return access.PersonOf(ctx, store, account)
+		},
 	}
 	composer, tools, err := newTools(b, in.handovers)
 	if err != nil {

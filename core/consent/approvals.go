@@ -88,6 +88,8 @@ type Approvals struct {
 	Runs   Runs
 	Said   Conversation
 	Notes  NoteStore
+	// Person returns the person with an account: see [access.PersonOf].
+	Person func(ctx context.Context, account chat.EntityID) (chat.EntityID, error)
 	// Unfit returns the reason for the user if words change the arguments of a call to some that do not fit; "" otherwise.
 	Unfit func(ctx context.Context, q chat.Question, words string) string
 	// Steers reports whether messages that the asker sends during an answer join it, in rooms of this kind. There, an approval that is older

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -35,8 +36,8 @@ func card(r chat.Approval) string { return "approve/" + r.ID }
 // reminder returns the key of the second card about r.
 func reminder(r chat.Approval) string { return card(r) + "/remind" }
 
-// Remind sends the cards that have waited for half of their time once more, each once, to the approvers who have not answered. The
-// second card is closed with the first one. Remind can be called at any time, by several processes. It fails with the error of the store.
+// Remind sends the cards that have waited for half of their time once more, each once, to the approvers who have not answered: to one
+// account of each person. The second card is closed with the first one. Remind can be called at any time, by several processes. It fails with the error of the store.
 func (ap *Approvals) Remind(ctx context.Context) error {
 	all, err := ap.Pending.PendingApprovals(ctx, maxPending)
 	for _, r := range all {
@@ -50,15 +51,20 @@ func (ap *Approvals) Remind(ctx context.Context) error {
 
 func (ap *Approvals) remind(ctx context.Context, r chat.Approval) error {
 	rooms, err := ap.Owners.StaffRooms(ctx)
-	for owner, room := range rooms {
+	reminded := map[chat.EntityID]bool{}
+	for _, owner := range slices.Sorted(maps.Keys(rooms)) { // each process chooses the same account
+		room := rooms[owner]
 		q, missing := ap.Asked(ctx, room, card(r))
 		_, first := ap.Asked(ctx, room, reminder(r))
-		if missing != nil || !q.Open(time.Now()) || !errors.Is(first, chat.ErrNotFound) {
-			err = errors.Join(err, chat.Unless(missing, chat.ErrNotFound), chat.Unless(first, chat.ErrNotFound))
+		person, failed := ap.Person(ctx, owner)
+		if missing != nil || failed != nil || !q.Open(time.Now()) || reminded[person] || !errors.Is(first, chat.ErrNotFound) {
+			reminded[person] = reminded[person] || first == nil
+			err = errors.Join(err, failed, chat.Unless(missing, chat.ErrNotFound), chat.Unless(first, chat.ErrNotFound))
 			continue
 		}
+		reminded[person] = true
 		line := "🔔 " + lang.Say(ap.Owners.Speak(ctx, owner), "approval.remind")
-		_, failed := ap.Amend(ctx, room, card(r), func(card string) (string, bool) { // it is only read
+		_, failed = ap.Amend(ctx, room, card(r), func(card string) (string, bool) { // it is only read
 			line += "\n\n" + card
 			return "", false
 		})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -106,6 +107,7 @@ func newApprovals() *office {
 	}
 	d.Approvals.Owners, d.Approvals.Runs, d.Approvals.Said = d, d, d
 	d.Approvals.Notes = &storagetest.NotePad{}
+	d.Person = func(_ context.Context, account chat.EntityID) (chat.EntityID, error) { return account, nil }
 	return d
 }
 
@@ -132,7 +134,11 @@ func (d *office) OwnersRooms(context.Context) (map[chat.EntityID]chat.RoomID, er
 }
 
 func (d *office) StaffRooms(ctx context.Context) (map[chat.EntityID]chat.RoomID, error) {
-	return d.OwnersRooms(ctx)
+	rooms, err := d.OwnersRooms(ctx)
+	for id := range d.staff {
+		rooms[id] = chat.RoomID("fake/" + id)
+	}
+	return rooms, err
 }
 
 func (d *office) Name(_ context.Context, id chat.EntityID) string { return string(id) }
@@ -366,6 +372,45 @@ func TestRemind(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A person with two accounts gets a card on each, and one reminder, from whichever process and also if one account has none.
+func TestRemindAPersonOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newApprovals()
+		d.staff = map[chat.EntityID]bool{"tg-olga": true, "eve": true}
+		d.Person = func(_ context.Context, account chat.EntityID) (chat.EntityID, error) {
+			return chat.EntityID(strings.TrimPrefix(string(account), "tg-")), nil
+		}
+		told := map[chat.RoomID][]string{}
+		cards := map[string]*chat.Question{}
+		d.Tell = func(_ context.Context, n chat.Notice) error {
+			told[n.To.Room] = append(told[n.To.Room], n.Key)
+			cards[string(n.To.Room)+n.Key] = n.Ask
+			return nil
+		}
+		d.Asked = func(_ context.Context, room chat.RoomID, key string) (chat.Question, error) {
+			if q := cards[string(room)+key]; q != nil {
+				return *q, nil
+			}
+			return chat.Question{}, chat.ErrNotFound
+		}
+		d.Amend = func(context.Context, chat.RoomID, string, func(string) (string, bool)) (bool, error) {
+			return false, nil
+		}
+		_, _, _ = d.asks("bob", `{}`, action.Writes, shop)
+		time.Sleep(30 * time.Minute)
+		for range 3 {
+			require.NoError(t, d.Remind(t.Context()))
+		}
+		got := map[chat.RoomID]int{}
+		for room, keys := range told {
+			got[room] = len(keys)
+		}
+		if want := map[chat.RoomID]int{"fake/olga": 2, "fake/tg-olga": 1, "fake/eve": 2}; !maps.Equal(got, want) {
+			t.Errorf("cards per chat: %v; want %v", got, want)
+		}
+	})
 }
 
 // The end of a run that waited settles the earlier request that its own has replaced: that is asked again, unless the later one was decided.
