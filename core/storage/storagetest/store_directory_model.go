@@ -6,7 +6,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -19,7 +18,6 @@ type directoryModel struct {
 	worlds  map[chat.WorldID]chat.World
 	members map[member]chat.Member
 	met     map[chat.EntityID]time.Time
-	guard   *sync.Mutex
 }
 
 type member struct {
@@ -28,12 +26,10 @@ type member struct {
 }
 
 func newDirectoryModel() directoryModel {
-	return directoryModel{map[chat.EntityID]chat.Entity{}, map[chat.WorldID]chat.World{}, map[member]chat.Member{}, map[chat.EntityID]time.Time{}, &sync.Mutex{}}
+	return directoryModel{map[chat.EntityID]chat.Entity{}, map[chat.WorldID]chat.World{}, map[member]chat.Member{}, map[chat.EntityID]time.Time{}}
 }
 
 func (d directoryModel) Entity(_ context.Context, id chat.EntityID) (chat.Entity, error) {
-	d.guard.Lock()
-	defer d.guard.Unlock()
 	e, ok := d.people[id]
 	if !ok {
 		return e, chat.ErrNotFound
@@ -42,8 +38,6 @@ func (d directoryModel) Entity(_ context.Context, id chat.EntityID) (chat.Entity
 }
 
 func (d directoryModel) SaveEntity(_ context.Context, e chat.Entity) (chat.News, error) {
-	d.guard.Lock()
-	defer d.guard.Unlock()
 	old, known := d.people[e.ID]
 	names := old.Names
 	for _, text := range e.Details {
@@ -68,8 +62,6 @@ func (d directoryModel) SaveEntity(_ context.Context, e chat.Entity) (chat.News,
 
 // strip takes the names and details from a person.
 func (d directoryModel) strip(id chat.EntityID) {
-	d.guard.Lock()
-	defer d.guard.Unlock()
 	if e, ok := d.people[id]; ok {
 		e.Names, e.Details = nil, nil
 		d.people[id] = e
@@ -77,8 +69,6 @@ func (d directoryModel) strip(id chat.EntityID) {
 }
 
 func (d directoryModel) World(_ context.Context, id chat.WorldID) (chat.World, error) {
-	d.guard.Lock()
-	defer d.guard.Unlock()
 	w, ok := d.worlds[id]
 	if !ok {
 		return w, chat.ErrNotFound
@@ -87,8 +77,6 @@ func (d directoryModel) World(_ context.Context, id chat.WorldID) (chat.World, e
 }
 
 func (d directoryModel) SaveWorld(_ context.Context, w chat.World) (chat.News, error) {
-	d.guard.Lock()
-	defer d.guard.Unlock()
 	old, known := d.worlds[w.ID]
 	w.Name = cmp.Or(w.Name, old.Name)
 	news := chat.NewsOf(known, old.Gone, w.Gone, w.Name != old.Name || w.Connector != old.Connector)
@@ -99,8 +87,6 @@ func (d directoryModel) SaveWorld(_ context.Context, w chat.World) (chat.News, e
 }
 
 func (d directoryModel) SaveMember(_ context.Context, m chat.Member) (chat.News, error) {
-	d.guard.Lock()
-	defer d.guard.Unlock()
 	if m.World == "" || m.Entity == "" {
 		return chat.Nothing, chat.ErrNotFound
 	}
@@ -114,8 +100,6 @@ func (d directoryModel) SaveMember(_ context.Context, m chat.Member) (chat.News,
 }
 
 func (d directoryModel) Members(_ context.Context, w chat.WorldID, after chat.EntityID, limit int) (all []chat.Member, _ error) {
-	d.guard.Lock()
-	defer d.guard.Unlock()
 	for _, m := range d.members {
 		if m.World == w && m.Entity > after {
 			all = append(all, m)
@@ -127,8 +111,6 @@ func (d directoryModel) Members(_ context.Context, w chat.WorldID, after chat.En
 
 // RoomsOf implements [storage.Directory].
 func (s *storeModel) RoomsOf(_ context.Context, w chat.WorldID) (all []chat.RoomID, _ error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for id := range maps.Keys(s.rooms) {
 		if w != "" && s.rooms[id].World == w {
 			all = append(all, id)

@@ -17,11 +17,11 @@ import (
 )
 
 // storeModel says what any sequence of calls about messages, runs, questions and the directory must do, in the simplest way. Of the other
-// ports it has only what a run needs: nothing is noted, and there is no owner. Other calls are made of unmodeled.
+// ports it has only what a run needs: nothing is noted, and there is no owner. Other calls are made of unmodeled. It is used by one goroutine:
+// see oneByOne.
 type storeModel struct {
 	unmodeled
 
-	mu        sync.Mutex
 	rooms     map[chat.RoomID]chat.Room
 	turns     map[chat.RoomID]chat.ResponseID
 	heed      map[chat.RoomID]chat.Attention
@@ -60,7 +60,17 @@ type ownedRun struct {
 // NewStoreModel returns an empty store in memory: the model that other stores are compared with. It stores messages, runs, questions,
 // worlds, members and uploads. Calls that it does not model fail. It is safe for concurrent use.
 func NewStoreModel() storage.Store {
-	return newStoreModel(failUnmodeled)
+	return oneByOne(newStoreModel(failUnmodeled))
+}
+
+// oneByOne returns s for concurrent use: one call waits for the other.
+func oneByOne(s storage.Store) storage.Store {
+	var mu sync.Mutex
+	return &Interceptor{s, func(_ context.Context, _ Call, do func() error) error {
+		mu.Lock()
+		defer mu.Unlock()
+		return do()
+	}}
 }
 
 func failUnmodeled(_ context.Context, c Call, _ func() error) error {
@@ -73,8 +83,6 @@ func newStoreModel(rest func(context.Context, Call, func() error) error) *storeM
 		heed: map[chat.RoomID]chat.Attention{}, marks: map[chat.MemoryID]storedMark{}, owners: map[string]time.Time{}, held: map[string]int{}, left: map[string]bool{}, counted: map[chat.RunID]bool{},
 		spent: map[[2]string]quota.Cost{}, Uploads: NewUploads()}
 	s.Rooms = func(room chat.RoomID) bool {
-		s.mu.Lock()
-		defer s.mu.Unlock()
 		_, ok := s.rooms[room]
 		return ok
 	}
@@ -97,8 +105,6 @@ func (s *storeModel) Owner(context.Context) (chat.Person, error) {
 }
 
 func (s *storeModel) Recent(_ context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) (all []chat.Memory, _ error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	in := slices.Clone(s.said)
 	slices.SortStableFunc(in, func(a, b storedMemory) int { return cmp.Compare(a.Response, b.Response) })
 	for _, m := range in {
@@ -110,8 +116,6 @@ func (s *storeModel) Recent(_ context.Context, room chat.RoomID, kind chat.Memor
 }
 
 func (s *storeModel) Memory(_ context.Context, id chat.MemoryID) (chat.Memory, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if i := s.index(id); i >= 0 {
 		return s.said[i].Memory, nil
 	}
@@ -119,8 +123,6 @@ func (s *storeModel) Memory(_ context.Context, id chat.MemoryID) (chat.Memory, e
 }
 
 func (s *storeModel) Revise(_ context.Context, id chat.MemoryID, text string, files []chat.Attachment) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	i := s.index(id)
 	if i < 0 {
 		return chat.ErrNotFound
@@ -130,8 +132,6 @@ func (s *storeModel) Revise(_ context.Context, id chat.MemoryID, text string, fi
 }
 
 func (s *storeModel) Remember(_ context.Context, run chat.RunID, m chat.Memory) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	r := s.find(run)
 	switch {
 	case r == nil || r.Room != m.Room || len(r.Inputs) == 0:
@@ -143,12 +143,6 @@ func (s *storeModel) Remember(_ context.Context, run chat.RunID, m chat.Memory) 
 }
 
 func (s *storeModel) Forget(_ context.Context, id chat.MemoryID) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.forget(id)
-}
-
-func (s *storeModel) forget(id chat.MemoryID) error {
 	i := s.index(id)
 	if i < 0 {
 		return nil
@@ -169,20 +163,12 @@ func (s *storeModel) forget(id chat.MemoryID) error {
 	return nil
 }
 
-func (s *storeModel) Clear(_ context.Context, room chat.RoomID) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.clear(room)
-}
-
-func (s *storeModel) ClearEntirely(_ context.Context, room chat.RoomID, person chat.EntityID) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (s *storeModel) ClearEntirely(ctx context.Context, room chat.RoomID, person chat.EntityID) (int, error) {
 	s.strip(person)
-	return s.clear(room)
+	return s.Clear(ctx, room)
 }
 
-func (s *storeModel) clear(room chat.RoomID) (int, error) {
+func (s *storeModel) Clear(ctx context.Context, room chat.RoomID) (int, error) {
 	s.drop(func(u chat.Upload) bool { return u.Room == room })
 	before := len(s.said)
 	for _, m := range s.said {
@@ -196,7 +182,7 @@ func (s *storeModel) clear(room chat.RoomID) (int, error) {
 			r.Inputs = nil
 		}
 	}
-	s.withdraw(room, "")
+	_ = s.Withdraw(ctx, room, "")
 	s.closeApprovals(room)
 	s.erase(room)
 	return before - len(s.said), nil
@@ -207,8 +193,6 @@ func (s *storeModel) index(id chat.MemoryID) int {
 }
 
 func (s *storeModel) Accept(ctx context.Context, in chat.Message, j chat.JoinRule) (chat.Accepted, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if err := context.Cause(ctx); err != nil {
 		return chat.Accepted{}, err
 	}
@@ -219,7 +203,7 @@ func (s *storeModel) Accept(ctx context.Context, in chat.Message, j chat.JoinRul
 		}
 		s.said = slices.Delete(s.said, i, i+1)
 	}
-	s.save(in.Here())
+	_ = s.SaveRoom(ctx, in.Here())
 	acc := chat.Accepted{Memory: in.ID}
 	var r *ownedRun
 	if !j.NoRun {
@@ -240,7 +224,7 @@ func (s *storeModel) Accept(ctx context.Context, in chat.Message, j chat.JoinRul
 		if j.Ask != nil {
 			q := *j.Ask
 			q.Run, q.Room = r.ID, r.Room
-			s.ask(q)
+			_ = s.Ask(ctx, q)
 		}
 	}
 	s.said = append(s.said, storedMemory{in.Memory, acc, true})
@@ -310,8 +294,6 @@ func (s *storeModel) find(id chat.RunID) *ownedRun {
 }
 
 func (s *storeModel) Run(_ context.Context, id chat.RunID) (chat.Run, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if r := s.find(id); r != nil {
 		return s.now(r), nil
 	}
@@ -319,8 +301,6 @@ func (s *storeModel) Run(_ context.Context, id chat.RunID) (chat.Run, error) {
 }
 
 func (s *storeModel) OpenRuns(_ context.Context, room chat.RoomID) (open []chat.Run, _ error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for _, r := range s.runs {
 		if r.Room == room && !r.Outcome.Done() {
 			open = append(open, s.now(r))
@@ -330,8 +310,6 @@ func (s *storeModel) OpenRuns(_ context.Context, room chat.RoomID) (open []chat.
 }
 
 func (s *storeModel) OpenRooms(context.Context) (rooms []chat.RoomID, _ error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for _, r := range s.runs {
 		if !r.Outcome.Done() && !slices.Contains(rooms, r.Room) && (!r.Parked || !r.Ready.After(time.Now())) {
 			rooms = append(rooms, r.Room)
@@ -341,8 +319,6 @@ func (s *storeModel) OpenRooms(context.Context) (rooms []chat.RoomID, _ error) {
 }
 
 func (s *storeModel) Start(_ context.Context, id chat.RunID, owner string) (chat.Run, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	r := s.find(id)
 	switch {
 	case r == nil:
@@ -367,8 +343,6 @@ func (s *storeModel) Start(_ context.Context, id chat.RunID, owner string) (chat
 }
 
 func (s *storeModel) Note(_ context.Context, id chat.RunID, epoch chat.Epoch, n chat.Note) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	r := s.find(id)
 	if r == nil || r.Outcome.Done() || r.Epoch != epoch {
 		return answer.ErrLost
@@ -385,8 +359,6 @@ func (s *storeModel) Note(_ context.Context, id chat.RunID, epoch chat.Epoch, n 
 }
 
 func (s *storeModel) Attempt(_ context.Context, id chat.RunID, epoch chat.Epoch, day string, message ...quota.Charge) (over string, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	r := s.find(id)
 	if r == nil || r.Outcome.Done() || r.Epoch != epoch {
 		return "", answer.ErrLost
@@ -415,8 +387,6 @@ func (s *storeModel) spend(day string, charges []quota.Charge) (over string) {
 }
 
 func (s *storeModel) Finish(_ context.Context, id chat.RunID, epoch chat.Epoch, o answer.Outcome, out chat.Memory) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	r := s.find(id)
 	switch {
 	case !o.Done():
@@ -438,8 +408,6 @@ func (s *storeModel) Finish(_ context.Context, id chat.RunID, epoch chat.Epoch, 
 }
 
 func (s *storeModel) RunOf(_ context.Context, id chat.MemoryID) (chat.Run, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if i := s.index(id); i >= 0 && s.said[i].Run != "" {
 		return s.now(s.find(s.said[i].Run)), nil
 	}
@@ -447,8 +415,6 @@ func (s *storeModel) RunOf(_ context.Context, id chat.MemoryID) (chat.Run, error
 }
 
 func (s *storeModel) RunShowing(_ context.Context, room chat.RoomID, topics bool, message string, turns int) (chat.Run, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for _, r := range slices.Backward(s.runs) {
 		in := r.Room == room || topics && strings.HasPrefix(string(r.Room), string(room)+"/")
 		shows := slices.ContainsFunc(r.Shown, func(sh chat.Shown) bool { return sh.ID == message })
@@ -460,8 +426,6 @@ func (s *storeModel) RunShowing(_ context.Context, room chat.RoomID, topics bool
 }
 
 func (s *storeModel) ShownIn(_ context.Context, room chat.RoomID, most int) (map[chat.RunID][]chat.Shown, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	all := map[chat.RunID][]chat.Shown{}
 	for _, r := range slices.Backward(s.runs) {
 		in := r.Room == room || strings.HasPrefix(string(r.Room), string(room)+"/")
@@ -473,15 +437,11 @@ func (s *storeModel) ShownIn(_ context.Context, room chat.RoomID, most int) (map
 }
 
 func (s *storeModel) RenewLease(_ context.Context, owner string, until time.Time) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.owners[owner] = until
 	return nil
 }
 
 func (s *storeModel) Leave(_ context.Context, owner string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if _, ok := s.owners[owner]; ok {
 		s.left[owner] = true
 	}

@@ -14,8 +14,6 @@ import (
 
 // list returns the newest approvals of a kind.
 func (s *storeModel) list(limit int, is func(chat.Approval) bool) (all []chat.Approval, _ error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for _, a := range slices.Backward(s.approvals) {
 		if is(a) && len(all) < limit {
 			all = append(all, a)
@@ -40,8 +38,6 @@ func (s *storeModel) RequestApproval(ctx context.Context, a chat.Approval) (chat
 	if stored, err := s.Approval(ctx, a.ID); err == nil {
 		return stored, nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.approvals = append(s.approvals, a)
 	slices.SortStableFunc(s.approvals, func(a, b chat.Approval) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(b.ID, a.ID)) })
 	return a, nil
@@ -52,8 +48,6 @@ func (s *storeModel) Approval(_ context.Context, id string) (chat.Approval, erro
 }
 
 func (s *storeModel) DecideApproval(_ context.Context, id string, from, to chat.Decision, by chat.EntityID, at time.Time) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	i := slices.IndexFunc(s.approvals, func(a chat.Approval) bool { return a.ID == id && a.Decision == from })
 	switch {
 	case !utf8.ValidString(string(by)):
@@ -95,8 +89,6 @@ func (s *storeModel) closeApprovals(room chat.RoomID) {
 
 // DirectRoom implements [storage.RoomFinder].
 func (s *storeModel) DirectRoom(_ context.Context, author chat.EntityID) (chat.Room, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for _, m := range slices.Backward(s.said) {
 		if r := s.rooms[m.Room]; m.Author == author && r.Kind == chat.Direct && !r.Gone {
 			return r, nil

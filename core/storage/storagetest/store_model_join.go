@@ -11,8 +11,6 @@ import (
 )
 
 func (s *storeModel) Join(_ context.Context, id chat.RunID, epoch chat.Epoch, from chat.RunID, day string, message ...quota.Charge) (joined []chat.MemoryID, over string, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	r, waits := s.find(id), s.find(from)
 	if r == nil || waits == nil || r.Outcome.Done() || r.Epoch != epoch || waits.Room != r.Room || waits.Outcome.Done() || waits.Epoch > 0 || waits.Ending != "" || waits.Ready.After(time.Now()) {
 		return nil, "", answer.ErrLost

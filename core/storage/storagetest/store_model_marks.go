@@ -14,8 +14,6 @@ type storedMark struct {
 }
 
 func (s *storeModel) Known(_ context.Context, in chat.Memory) (chat.Accepted, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	acc, known := s.known(in)
 	if !known {
 		return chat.Accepted{}, chat.ErrNotFound
@@ -43,8 +41,6 @@ func (s *storeModel) known(in chat.Memory) (acc chat.Accepted, known bool) {
 }
 
 func (s *storeModel) Mark(_ context.Context, room chat.RoomID, id chat.MemoryID) (chat.Accepted, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if acc, known := s.known(chat.Memory{ID: id, Room: room}); known {
 		return acc, nil
 	}

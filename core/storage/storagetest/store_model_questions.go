@@ -10,24 +10,16 @@ import (
 	"parley/core/chat"
 )
 
-func (s *storeModel) ask(q chat.Question) {
+func (s *storeModel) Ask(_ context.Context, q chat.Question) error {
 	if i := slices.IndexFunc(s.asked, func(o chat.Question) bool { return o.Run == q.Run && o.ResultRun == "" }); i >= 0 {
 		s.asked[i] = q
 	} else {
 		s.asked = append(s.asked, q)
 	}
-}
-
-func (s *storeModel) Ask(_ context.Context, q chat.Question) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.ask(q)
 	return nil
 }
 
 func (s *storeModel) question(is func(chat.Question) bool) (chat.Question, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for _, q := range slices.Backward(s.asked) {
 		if is(q) {
 			return q, nil
@@ -45,8 +37,6 @@ func (s *storeModel) QuestionOf(_ context.Context, run chat.RunID) (chat.Questio
 }
 
 func (s *storeModel) OpenQuestions(_ context.Context, room chat.RoomID) (open []chat.Question, _ error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for _, q := range s.asked {
 		if q.Room == room && q.Open(time.Now()) {
 			open = append(open, q)
@@ -55,24 +45,16 @@ func (s *storeModel) OpenQuestions(_ context.Context, room chat.RoomID) (open []
 	return open, nil
 }
 
-func (s *storeModel) withdraw(room chat.RoomID, run chat.RunID) {
+func (s *storeModel) Withdraw(_ context.Context, room chat.RoomID, run chat.RunID) error {
 	for i, q := range s.asked {
 		if q.Room == room && q.ResultRun == "" && (run == "" || q.Run == run) {
 			s.asked[i].Expires = time.Time{}
 		}
 	}
-}
-
-func (s *storeModel) Withdraw(_ context.Context, room chat.RoomID, run chat.RunID) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.withdraw(room, run)
 	return nil
 }
 
 func (s *storeModel) Choose(_ context.Context, id string, option int, in chat.Memory, payer chat.EntityID) (chat.Accepted, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if acc, known := s.known(in); known {
 		return acc, nil
 	}
@@ -92,8 +74,6 @@ func (s *storeModel) Choose(_ context.Context, id string, option int, in chat.Me
 }
 
 func (s *storeModel) Retire(_ context.Context, id string) (chat.Accepted, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	i := slices.IndexFunc(s.asked, func(q chat.Question) bool { return q.ID == id && q.ResultRun == "" })
 	if i < 0 || s.find(s.asked[i].Run) == nil {
 		return chat.Accepted{}, answer.ErrLost

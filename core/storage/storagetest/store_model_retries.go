@@ -10,8 +10,6 @@ import (
 )
 
 func (s *storeModel) Reopen(_ context.Context, id chat.RunID) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	r := s.find(id)
 	if r == nil {
 		return chat.ErrNotFound
@@ -42,8 +40,6 @@ func (s *storeModel) reopen(r *ownedRun) {
 }
 
 func (s *storeModel) SetAside(_ context.Context, limit int) (all []chat.Run, _ error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	runs := slices.Clone(s.runs)
 	slices.SortStableFunc(runs, func(a, b *ownedRun) int { return a.Opened.Compare(b.Opened) })
 	for _, r := range slices.Backward(runs) {
@@ -55,8 +51,6 @@ func (s *storeModel) SetAside(_ context.Context, limit int) (all []chat.Run, _ e
 }
 
 func (s *storeModel) RetryRun(_ context.Context, id chat.RunID) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	r := s.find(id)
 	switch {
 	case r == nil || !r.Outcome.Done() || r.Outcome.Failure != llm.SetAside:

@@ -7,8 +7,6 @@ import (
 )
 
 func (s *storeModel) Room(_ context.Context, id chat.RoomID) (chat.Room, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if r, ok := s.rooms[id]; ok {
 		return r, nil
 	}
@@ -16,13 +14,6 @@ func (s *storeModel) Room(_ context.Context, id chat.RoomID) (chat.Room, error) 
 }
 
 func (s *storeModel) SaveRoom(_ context.Context, r chat.Room) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.save(r)
-	return nil
-}
-
-func (s *storeModel) save(r chat.Room) {
 	if old, ok := s.rooms[r.ID]; ok {
 		r.Created = old.Created
 		if r.Address.Connector == "" {
@@ -30,17 +21,14 @@ func (s *storeModel) save(r chat.Room) {
 		}
 	}
 	s.rooms[r.ID] = r
+	return nil
 }
 
 func (s *storeModel) Attention(_ context.Context, id chat.RoomID) (chat.Attention, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	return s.heed[id], nil
 }
 
 func (s *storeModel) SetAttention(_ context.Context, id chat.RoomID, a chat.Attention) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if _, ok := s.rooms[id]; !ok {
 		return chat.ErrNotFound
 	}

@@ -8,12 +8,8 @@ import (
 	"parley/core/chat"
 )
 
-func (s *storeModel) Expire(_ context.Context, before chat.Expiry) (more bool, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.guard.Lock()
-	defer s.guard.Unlock()
-	s.expireContent(before)
+func (s *storeModel) Expire(ctx context.Context, before chat.Expiry) (more bool, err error) {
+	s.expireContent(ctx, before)
 	maps.DeleteFunc(s.marks, func(_ chat.MemoryID, m storedMark) bool { return m.at.Before(before.Marks) })
 	s.drop(func(u chat.Upload) bool { return u.At.Before(before.Uploads) && s.index(u.Message) < 0 })
 	s.runs = slices.DeleteFunc(s.runs, func(r *ownedRun) bool { return r.Outcome.Done() && r.Opened.Before(before.Rest) })
@@ -31,13 +27,13 @@ func (s *storeModel) Expire(_ context.Context, before chat.Expiry) (more bool, e
 }
 
 // expireContent deletes expired messages, except those of open runs.
-func (s *storeModel) expireContent(before chat.Expiry) {
+func (s *storeModel) expireContent(ctx context.Context, before chat.Expiry) {
 	for _, m := range slices.Clone(s.said) {
 		r := s.find(m.Run)
 		if !m.At.Before(before.Messages) || r != nil && !r.Outcome.Done() {
 			continue
 		}
-		s.forget(m.ID)
+		_ = s.Forget(ctx, m.ID)
 		s.erase(m.Room)
 	}
 }

@@ -160,8 +160,6 @@ func parkForgets(t *testing.T, s store) {
 
 // Park implements [storage.Parking].
 func (s *storeModel) Park(_ context.Context, id chat.RunID, epoch chat.Epoch, w chat.Wait) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	r := s.find(id)
 	if r == nil || r.Outcome.Done() || r.Epoch != epoch || r.Parked {
 		return answer.ErrLost
@@ -174,8 +172,6 @@ func (s *storeModel) Park(_ context.Context, id chat.RunID, epoch chat.Epoch, w 
 
 // Wake implements [storage.Parking].
 func (s *storeModel) Wake(_ context.Context, id chat.RunID, end answer.Status) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	r := s.find(id)
 	if r == nil || !r.Parked {
 		return answer.ErrLost
@@ -189,8 +185,6 @@ func (s *storeModel) Wake(_ context.Context, id chat.RunID, end answer.Status) e
 
 // Continuation implements [storage.Parking].
 func (s *storeModel) Continuation(_ context.Context, id chat.RunID) ([]byte, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if r := s.find(id); r != nil && r.Continues {
 		return slices.Clone(r.continuation), nil
 	}
