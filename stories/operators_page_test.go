@@ -2,6 +2,7 @@ package stories_test
 
 import (
 	"bytes"
+	"html"
 	"io"
 	"mime/multipart"
 	"net/http"
@@ -88,6 +89,17 @@ func (o *operator) id(page string) string {
 		o.Fatalf("the page has no button: %s", page)
 	}
 	return strings.NewReplacer("&#43;", "+", "&#39;", "'", "&amp;", "&").Replace(found[1])
+}
+
+// request returns the id of the first request of the list, and the address of the conversation whose user waits.
+func (o *operator) request() (id, talk string) {
+	o.Helper()
+	page := o.get("/requests")
+	found := regexp.MustCompile(`href="/admin(/talk[^"]*)"`).FindStringSubmatch(page)
+	if found == nil {
+		o.Fatalf("the page has no request: %s", page)
+	}
+	return o.id(page), html.UnescapeString(found[1])
 }
 
 // orderEach has Ada, who owns the gateway and is logged in, order tea, and Bob order gold. decide is called while each call waits.

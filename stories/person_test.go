@@ -367,8 +367,7 @@ func TestPersonTakesOverOnTheOperatorsPage(t *testing.T) {
 		id := c.newConversation()
 		c.readAll(c.send(id, "1", "/person about tea"))
 		c.waitShown(c.ada, "about tea")
-		request := o.id(o.get("/requests"))
-		talk := "/talk?id=" + url.QueryEscape(request)
+		request, talk := o.request()
 		if got := o.post(talk, "do", "write", "id", request, "key", "early", "text", "Too early"); !strings.Contains(got, "not there any more") || !strings.Contains(got, "Too early") {
 			c.Errorf("before taking over, a message is answered with %s", got)
 		}
@@ -424,6 +423,11 @@ func TestPersonTakesOverOnTheOperatorsPage(t *testing.T) {
 		}
 		if got := o.get("/audit"); !strings.Contains(got, "take over") || strings.Contains(got, "Reply 0") {
 			c.Errorf("the audit log is %s", got)
+		}
+		c.deleteConversation(id)
+		c.Pass(2 * time.Minute) // the visitor could undo it
+		if got := o.get(talk); !strings.Contains(got, "The user has deleted this conversation.") || strings.Contains(got, "Question 0") {
+			c.Errorf("after the deletion the page is %s", got)
 		}
 	})
 }
@@ -491,8 +495,7 @@ func TestPersonSendsFilesOnTheOperatorsPage(t *testing.T) {
 		for name, say := range send {
 			say("/person")
 			c.Pass(10 * time.Second)
-			request := o.id(o.get("/requests"))
-			talk := "/talk?id=" + url.QueryEscape(request)
+			request, talk := o.request()
 			o.post(talk, "do", "take over", "id", request)
 			for _, wrong := range []struct{ do, content, want string }{{"note", "milk", "A note can&#39;t have a file."}, {"write", "", "The file is empty."}} {
 				if got := o.postFile(talk, "list.html", wrong.content, "do", wrong.do, "id", request, "key", "k", "text", "Milk"); !strings.Contains(got, wrong.want) || !strings.Contains(got, "Milk</textarea>") {
@@ -552,13 +555,11 @@ func TestPersonAsksForDrafts(t *testing.T) {
 			c.Errorf("the visitor reads %s", got)
 		}
 		o := c.logIn(connectortest.Ada)
-		request := o.id(o.get("/requests"))
-		talk := "/talk?id=" + url.QueryEscape(request)
+		request, talk := o.request()
 		o.post(talk, "do", "hand back", "id", request)
 		c.readAll(c.send(id, "3", "/person again"))
 		c.Pass(10 * time.Second)
-		request = o.id(o.get("/requests"))
-		talk = "/talk?id=" + url.QueryEscape(request)
+		request, talk = o.request()
 		o.post(talk, "do", "take over", "id", request)
 		c.model.Queue(modelfake.Script{modelfake.Text("A third draft")})
 		if got := o.post(talk, "do", "suggest", "id", request); !strings.Contains(got, "A third draft</textarea>") {
@@ -665,8 +666,7 @@ func TestPersonIsToldOfALostMessage(t *testing.T) {
 		o := c.logIn(connectortest.Ada)
 		c.Say(connectortest.Bob, bob, "/person again")
 		c.Pass(10 * time.Second)
-		request := o.id(o.get("/requests"))
-		talk := "/talk?id=" + url.QueryEscape(request)
+		request, talk := o.request()
 		o.post(talk, "do", "take over", "id", request)
 		c.Pass(10 * time.Second)
 		c.allowedOrphans++
@@ -691,8 +691,8 @@ func TestPersonOnTheOperatorsPageThroughFaults(t *testing.T) {
 		o := c.logIn(connectortest.Bob)
 		id := c.newConversation()
 		c.readAll(c.send(id, "1", "/person about tea"))
-		request := o.id(o.get("/requests"))
-		o.post("/talk?id="+url.QueryEscape(request), "do", "take over", "id", request)
+		request, talk := o.request()
+		o.post(talk, "do", "take over", "id", request)
 		c.waitShown(c.ada, "Bob has taken over.")
 		c.shutdown()
 		c.cfg.People.Staff = nil
@@ -703,12 +703,11 @@ func TestPersonOnTheOperatorsPageThroughFaults(t *testing.T) {
 		if got := lines[len(lines)-1].Text; !strings.Contains(got, "Bob has left.") {
 			c.Errorf("the visitor reads %q", got)
 		}
-		if got := o.post("/talk?id="+url.QueryEscape(request), "do", "write", "id", request, "key", "k", "text", "Am I?"); !strings.Contains(got, "Your session has ended.") {
+		if got := o.post(talk, "do", "write", "id", request, "key", "k", "text", "Am I?"); !strings.Contains(got, "Your session has ended.") {
 			c.Errorf("the person of before reads %s", got)
 		}
 		o = c.logIn(connectortest.Ada)
-		request = o.id(o.get("/requests"))
-		talk := "/talk?id=" + url.QueryEscape(request)
+		request, talk = o.request()
 		o.post(talk, "do", "take over", "id", request)
 		c.deleteConversation(id)
 		c.Pass(2 * time.Minute) // the visitor could undo it
@@ -1081,9 +1080,9 @@ func TestPersonTakesOverDuringHeldAnswer(t *testing.T) {
 		o := c.logIn(connectortest.Ada)
 		c.Say(connectortest.Bob, bob, "/person")
 		c.waitShown(c.ada, "asks for a person")
-		request := o.id(o.get("/requests"))
+		request, talk := o.request()
 		c.askHeld(bob, "How much is tea?", "Tea costs 3 euros.")
-		o.post("/talk?id="+url.QueryEscape(request), "do", "take over", "id", request)
+		o.post(talk, "do", "take over", "id", request)
 		c.waitShown(bob, "is here now")
 		c.Pass(time.Minute)
 		for _, part := range []string{"Stopped.", "being checked", "3 euros"} {

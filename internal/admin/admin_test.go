@@ -291,7 +291,7 @@ func readAll(resp *http.Response, into []byte) (n int, err error) {
 	return n, errors.New("the page is too long")
 }
 
-var staffPages = []string{"/admin", "/admin/requests", "/admin/people", "/admin/runs", "/admin/run?id=fake%2Fr%231", "/admin/room?id=fake%2Fr", "/admin/talk?id=h1", "/admin/events?id=h1", "/admin/events"}
+var staffPages = []string{"/admin", "/admin/requests", "/admin/people", "/admin/runs", "/admin/run?id=fake%2Fr%231", "/admin/room?id=fake%2Fr", "/admin/talk?id=fake%2Fr", "/admin/events?id=fake%2Fr", "/admin/events"}
 
 var ownerPages = []string{"/admin/review", "/admin/spending", "/admin/tasks", "/admin/config", "/admin/health", "/admin/audit"}
 
@@ -299,7 +299,7 @@ var ownerPages = []string{"/admin/review", "/admin/spending", "/admin/tasks", "/
 func TestRoles(t *testing.T) {
 	p := newPage(t, nil)
 	none, staff, owner := p.visitor(), p.logIn("fake/sam"), p.logIn("fake/olga")
-	forms := []string{"/admin", "/admin/requests", "/admin/people", "/admin/tasks", "/admin/config", "/admin/audit", "/admin/talk?id=h1"}
+	forms := []string{"/admin", "/admin/requests", "/admin/people", "/admin/tasks", "/admin/config", "/admin/audit", "/admin/talk?id=fake%2Fr"}
 	for _, path := range slices.Concat(staffPages, ownerPages) {
 		wantStaff := http.StatusOK
 		if slices.Contains(ownerPages, path) {
@@ -420,13 +420,13 @@ func TestForms(t *testing.T) {
 		{staff, "/admin/requests", []string{"do", "reject", "id", "fake/bob"}, 303, ""},
 		{staff, "/admin/requests", []string{"do", "approve", "id", "fake/bob"}, 422, ""}, // it is decided
 		{staff, "/admin/requests", []string{"do", "hand back", "id", "h1"}, 303, "hand back h1"},
-		{staff, "/admin/talk?id=h2", []string{"do", "take over", "id", "h2"}, 303, "take over h2 fake/sam "},
-		{staff, "/admin/talk?id=h1", []string{"do", "take over", "id", "h1"}, 422, "take over h1 fake/sam "},
-		{staff, "/admin/talk?id=h1", []string{"do", "write", "id", "h1", "key", "k", "text", " Hello "}, 303, "write h1 false fake/sam Hello 0"},
-		{staff, "/admin/talk?id=h1", []string{"do", "note", "id", "h1", "key", "k", "text", "Rude"}, 303, "write h1 true fake/sam Rude 0"},
-		{staff, "/admin/talk?id=h1", []string{"do", "write", "id", "h1", "key", "k", "text", " "}, 422, ""},
-		{staff, "/admin/talk?id=h1", []string{"do", "suggest", "id", "h1"}, 200, "draft h1 fake/sam"},
-		{staff, "/admin/talk?id=h1", []string{"do", "hand back", "id", "h1"}, 303, "hand back h1"},
+		{staff, "/admin/talk?id=fake%2Fs", []string{"do", "take over", "id", "h2"}, 303, "take over h2 fake/sam "},
+		{staff, "/admin/talk?id=fake%2Fr", []string{"do", "take over", "id", "h1"}, 422, "take over h1 fake/sam "},
+		{staff, "/admin/talk?id=fake%2Fr", []string{"do", "write", "id", "h1", "key", "k", "text", " Hello "}, 303, "write h1 false fake/sam Hello 0"},
+		{staff, "/admin/talk?id=fake%2Fr", []string{"do", "note", "id", "h1", "key", "k", "text", "Rude"}, 303, "write h1 true fake/sam Rude 0"},
+		{staff, "/admin/talk?id=fake%2Fr", []string{"do", "write", "id", "h1", "key", "k", "text", " "}, 422, ""},
+		{staff, "/admin/talk?id=fake%2Fr", []string{"do", "suggest", "id", "h1"}, 200, "draft h1 fake/sam"},
+		{staff, "/admin/talk?id=fake%2Fr", []string{"do", "hand back", "id", "h1"}, 303, "hand back h1"},
 		{staff, "/admin/people", []string{"do", "block", "id", "fake/ada"}, 303, "blocked fake/ada yes"},
 		{staff, "/admin/people", []string{"do", "unblock", "id", "fake/bychat"}, 303, "blocked fake/bychat no"},
 		{staff, "/admin/people", []string{"do", "block", "id", "fake/olga"}, 422, ""},

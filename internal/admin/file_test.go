@@ -81,7 +81,7 @@ func TestFiles(t *testing.T) {
 	}
 	run, err := p.store.RunOf(t.Context(), "fake/r/files")
 	p.must(err)
-	for _, path := range []string{"/admin/room?id=fake%2Fr", "/admin/talk?id=h1", "/admin/run?id=" + url.QueryEscape(string(run.ID))} {
+	for _, path := range []string{"/admin/room?id=fake%2Fr", "/admin/talk?id=fake%2Fr", "/admin/run?id=" + url.QueryEscape(string(run.ID))} {
 		_, body := p.get(staff, path)
 		if strings.Count(body, "<img ") != 1 || strings.Count(body, `class="attached"`) != 8 || strings.Contains(body, "<script>alert") || strings.Contains(body, "n=5") {
 			t.Errorf("%s is %s", path, body)

@@ -54,7 +54,7 @@ func (a *Admin) requests(v *visit) view {
 func listHandovers(a *Admin, v *visit) table {
 	t := table{Title: "People", Empty: "No one waits for a person or talks to one.", Columns: []string{"User", "Room", "Reason", "State", "Since"}}
 	for _, h := range check(a.Gateway.Handovers(v.Context()))(v) {
-		r := t.add(h.Name, a.roomName(v, h.Room), h.Why, h.state(), a.clock(h.Since)).link(0, "/talk", h.ID).link(1, "/room", string(h.Room))
+		r := t.add(h.Name, a.roomName(v, h.Room), h.Why, h.state(), a.clock(h.Since)).link(0, "/talk", string(h.Room)).link(1, "/room", string(h.Room))
 		if h.By == "" {
 			r.button("Take over", "take over", h.ID, false).Buttons[0].Page = r.Cells[0].Link
 			r.button("Close", "hand back", h.ID, true)

@@ -64,14 +64,17 @@ func personOf(a *Admin, v *visit) chat.Person {
 // showTalk shows a conversation, with the form of its person.
 func showTalk(a *Admin, v *visit) view {
 	t := &talk{State: "This conversation is with the agent again.", Key: rand.Text(), Text: v.PostForm.Get("text"), Length: maxWritten}
-	id := v.URL.Query().Get("id")
+	t.Room = chat.RoomID(v.URL.Query().Get("id"))
 	for _, h := range check(a.Gateway.Handovers(v.Context()))(v) {
-		if h.ID == id {
+		if h.Room == t.Room {
 			me := personOf(a, v).ID
 			t.Handover, t.Mine = h, h.By != "" && h.Person == me
 			t.State = h.Name + " " + h.state() + "."
 			t.Lines = talkLines(a, v, h)
 		}
+	}
+	if t.ID == "" && len(check(a.Store.Recent(v.Context(), t.Room, chat.Said, 0, 1))(v)) == 0 {
+		t.State = "The user has deleted this conversation."
 	}
 	return view{Title: cmp.Or(t.Name, "Conversation"), Talk: t}
 }

@@ -14,7 +14,7 @@ if (live) follow('/admin/events', (runs) => show(live, runs))
 const talk = document.querySelector('#talk')
 if (talk) {
   talk.scrollTop = talk.scrollHeight
-  follow('/admin/events?id=' + encodeURIComponent(talk.dataset.id), (html) => renew(talk, html))
+  follow('/admin/events?id=' + encodeURIComponent(talk.dataset.room), (html) => renew(talk, html))
 }
 
 function follow(url, show) {
