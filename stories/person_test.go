@@ -401,6 +401,9 @@ func TestPersonTakesOverOnTheOperatorsPage(t *testing.T) {
 			c.Errorf("the model was asked %d times; want once, in the own chat", got-asked)
 		}
 		c.readAll(c.send(id, "3", "Question 1"))
+		if got := o.get(talk); !strings.Contains(got, "Ada is here now") || !strings.Contains(got, "<strong>Ada</strong>") || strings.Contains(got, "**") {
+			c.Errorf("the page has marks, or no names: %s", got)
+		}
 		if got := o.post(talk, "do", "hand back", "id", request); !strings.Contains(got, "handed the conversation") || !strings.Contains(got, "with the agent again") {
 			c.Errorf("after the hand-back the page is %s", got)
 		}
@@ -423,6 +426,10 @@ func TestPersonTakesOverOnTheOperatorsPage(t *testing.T) {
 		}
 		if got := o.get("/audit"); !strings.Contains(got, "take over") || strings.Contains(got, "Reply 0") {
 			c.Errorf("the audit log is %s", got)
+		}
+		c.readAll(c.send(id, "5", "/person once more"))
+		if got := o.get(talk); !strings.Contains(got, "waits for a person") || !strings.Contains(got, "<strong>Ada</strong>") || strings.Contains(got, "**") {
+			c.Errorf("with a second request the page is %s", got)
 		}
 		c.deleteConversation(id)
 		c.Pass(2 * time.Minute) // the visitor could undo it

@@ -25,7 +25,8 @@ const (
 	cardLines     = 8              // messages on a card
 	cardLine      = 300            // characters of each
 	silence       = 10 * time.Minute
-	noteMark      = "//" // begins a note, which stays with the staff
+	noteMark      = "//"      // begins a note, which stays with the staff
+	talkKey       = "person/" // begins the keys of notices
 )
 
 // Handover is the record of a conversation whose user asked for a person, or talks to one. A conversation without a record is the agent's.
@@ -81,7 +82,7 @@ type Handovers struct {
 	open lists[Handover] // by room
 }
 
-func (h Handover) key(what string) string { return "person/" + h.ID + "/" + what }
+func (h Handover) key(what string) string { return talkKey + h.ID + "/" + what }
 
 // errUnchanged ends a change of the list that has nothing to do.
 var errUnchanged = errors.New("unchanged")

@@ -3,12 +3,10 @@ package access
 import (
 	"cmp"
 	"context"
-	"strings"
 	"time"
 
 	"parley/core/chat"
 	"parley/core/llm"
-	"parley/core/text"
 	"parley/internal/lang"
 )
 
@@ -96,13 +94,4 @@ func (hs *Handovers) DraftFor(ctx context.Context, id string, by chat.EntityID) 
 		return "", chat.ErrNotFound
 	}
 	return hs.Draft(ctx, room, by)
-}
-
-// Line splits a message of the agent that passes on words of the person as into their name and the words. The name is empty for other messages.
-func (h Handover) Line(m string) (as, said string) {
-	prefix := "**" + text.Unmarked(h.As) + "**: "
-	if said, ok := strings.CutPrefix(m, prefix); ok && h.As != "" {
-		return h.As, said
-	}
-	return "", m
 }

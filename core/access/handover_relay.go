@@ -114,6 +114,13 @@ func (hs *Handovers) Unconfirmed(ctx context.Context, room chat.RoomID, id chat.
 	return hs.tell(ctx, h.Person, h.Desk, key, "person.unconfirmed", "user", text.Unmarked(h.Name))
 }
 
+// PassesOn reports whether the draft of a notice is a message of a person or of their user.
+func PassesOn(draft chat.Memory) bool {
+	draft.Actions = []string{chat.PersonAction}
+	name, _ := draft.ByPerson()
+	return name != "" && strings.HasPrefix(string(draft.ID), string(chat.NoticeID(draft.Room, talkKey)))
+}
+
 // under returns the text of m under a name, with the names of its files.
 func under(name string, m chat.Memory) string {
 	line := "**" + text.Unmarked(name) + "**: " + m.Text

@@ -190,6 +190,17 @@ const MaxOwn = 1024
 // a prompt.
 const AccessAction = "ACCESS"
 
+// PersonAction marks messages that the agent passes on in a talk between a user and a person. They begin with the name of their author.
+const PersonAction = "PERSON"
+
+// ByPerson returns the name of the author of a message that the agent has passed on, and the text without it. The name is empty for other messages.
+func (m Memory) ByPerson() (name, said string) {
+	if found := passedOn.FindStringSubmatch(m.Text); found != nil && slices.Contains(m.Actions, PersonAction) {
+		return found[2], found[1] + found[3]
+	}
+	return "", m.Text
+}
+
 // Words are the parts of a message's text by who chose the words.
 type Words struct {
 	Own       string // the author
@@ -199,6 +210,8 @@ type Words struct {
 }
 
 var (
+	// passedOn matches the texts of messages with PersonAction; the first mark is that of a correction.
+	passedOn = regexp.MustCompile(`(?s)^(✏️ )?\*\*([^*]+)\*\*:\s?(.*)$`)
 	// reactionLine matches the result of [Reaction.Line].
 	reactionLine = regexp.MustCompile(`(?s)^\*(?:Added|Removed) .* to(?: your answer)?: "(.*)"\*$`)
 	// hookValue matches a value in the text of a hook: in quotation marks, which have none inside.

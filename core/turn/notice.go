@@ -94,6 +94,8 @@ func (n *notice) send(ctx context.Context) error {
 	}
 	if q.Handler == access.ApprovalHandler {
 		n.gen.Trace.Actions = []string{chat.AccessAction}
+	} else if access.PassesOn(draft) {
+		n.gen.Trace.Actions = []string{chat.PersonAction}
 	}
 	if open {
 		n.asking.offer(q)

@@ -101,8 +101,6 @@ type Handover struct {
 	Person        chat.EntityID // whose name is By; empty for the operator
 	Since         time.Time
 	Late          bool // the person has not replied for long
-	// Line is that of [access.Handover].
-	Line func(m string) (as, said string)
 }
 
 // Task is a schedule or a hook.

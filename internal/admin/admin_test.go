@@ -76,9 +76,8 @@ func (g *gateway) EditOf(_ context.Context, id string) (*chat.Edit, error) {
 }
 
 func (g *gateway) Handovers(context.Context) ([]admin.Handover, error) {
-	line := func(m string) (as, said string) { return evil, m }
 	return []admin.Handover{
-		{ID: "h1", Room: "fake/r", Name: evil, Why: evil, Person: "fake/sam", By: evil, Late: true, Line: line}, {ID: "h2", Room: "fake/s", Name: evil, Line: line},
+		{ID: "h1", Room: "fake/r", Name: evil, Why: evil, Person: "fake/sam", By: evil, Late: true}, {ID: "h2", Room: "fake/s", Name: evil},
 	}, nil
 }
 

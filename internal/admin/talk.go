@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +20,9 @@ import (
 )
 
 const maxWritten = 4000 // characters of a message to a user
+
+// nameFirst matches the marks of a name that begins a line, as in the sentence that a person is there.
+var nameFirst = regexp.MustCompile(`^\*\*([^*\n]+)\*\*`)
 
 // talk is the conversation of a user who waits for a person or talks to one.
 type talk struct {
@@ -84,8 +88,8 @@ func talkLines(a *Admin, v *visit, h Handover) (all []talkLine) {
 	for _, m := range check(a.Store.Recent(v.Context(), h.Room, chat.Said, 0, mostMessages))(v) {
 		l := talkLine{m.At, cmp.Or(m.Name, h.Name), a.clock(m.At), m.PromptText(), "user", attachedTo(m)}
 		if m.Author == a.Agent.Entity() {
-			l.Side = "agent"
-			if as, said := h.Line(l.Text); as != "" {
+			l.Side, l.Text = "agent", nameFirst.ReplaceAllString(l.Text, "$1")
+			if as, said := m.ByPerson(); as != "" {
 				l.By, l.Text, l.Side = as, said, "person"
 			}
 		}
