@@ -356,6 +356,42 @@ func crashesOfParkedRun(t *testing.T, prepare func(w *harness) (times func() int
 	}
 }
 
+// A run is stopped, or its question is deleted, just before the run is parked, and its process dies right after that: the run ends soon, and not
+// only at the end of its time.
+func TestStopBeforeACrashThatParks(t *testing.T) {
+	for name, stop := range map[string]func(w *harness, n *process, m chat.Message){
+		"the room":     func(_ *harness, n *process, _ chat.Message) { n.stopAnswer(group) },
+		"its question": func(_ *harness, n *process, m chat.Message) { n.remove(m) },
+		"this answer": func(_ *harness, n *process, m chat.Message) {
+			n.deliver(chat.Command{Room: group, Author: "ada", Name: chat.Stop, Question: m.ID})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			park := 0 // the effect
+			play := func(w *harness) {
+				shop, f, second := w.withShop(), &gatewaytest.Faults{}, w.start()
+				first := w.startFaulty(f)
+				m := w.groupMention("ada", "Order tea")
+				if park > 0 {
+					f.Before(park, func() { stop(w, second, m) })
+					killAt(f, park, true, first)
+				}
+				w.queueOrderOf("tea")
+				acc := first.send(m)
+				time.Sleep(2 * time.Minute)
+				if r := w.run(acc); park > 0 && (r.Outcome.Status != answer.Stopped || shop.times() > 0) {
+					w.Errorf("dying behind %q: it is %+v, made %d times", f.Effects()[park-1], r, shop.times())
+				}
+				park = slices.Index(f.Effects(), "park") + 1
+				second.stopAnswer(group)
+				time.Sleep(time.Minute)
+			}
+			withHarness(t, play)
+			withHarness(t, play)
+		})
+	}
+}
+
 // A reader sees what a parked run asks, on whatever replica, and then how it goes on.
 func TestWatchParkedRun(t *testing.T) {
 	withHarness(t, func(w *harness) {

@@ -103,9 +103,9 @@ const newestStarted = `(SELECT max(CASE WHEN s.turn > s.retried THEN s.turn ELSE
 func (s *journal) Park(ctx context.Context, id chat.RunID, epoch chat.Epoch, w chat.Wait) error {
 	err := s.Write(ctx, s.run(id), func(ctx context.Context, tx Conn) error {
 		return some(tx.Exec(ctx, `
-			UPDATE runs SET parked = TRUE, ready = $1, ending = '', continuation = $2, epoch = epoch + 1, owner = '', deaths = 0,
+			UPDATE runs SET parked = TRUE, ready = CASE WHEN ending = '' THEN CAST($1 AS bigint) ELSE $6 END, continuation = $2, epoch = epoch + 1, owner = '', deaths = 0,
 				blamed = 0, risk = '', attempts = 0, lasting = $5
-			WHERE id = $3 AND epoch = $4 AND status = '' AND NOT parked`, s.Stored(w.Until), string(w.Continuation), id, epoch, w.Lasting))
+			WHERE id = $3 AND epoch = $4 AND status = '' AND NOT parked`, s.Stored(w.Until), string(w.Continuation), id, epoch, w.Lasting, s.Present()))
 	})
 	return s.wrap(err, "parking the run %q", id)
 }
@@ -115,8 +115,8 @@ func (s *journal) Park(ctx context.Context, id chat.RunID, epoch chat.Epoch, w c
 func (s *journal) Wake(ctx context.Context, id chat.RunID, end answer.Status) error {
 	err := s.Write(ctx, s.run(id), func(ctx context.Context, tx Conn) error {
 		return some(tx.Exec(ctx, `
-			UPDATE runs SET ready = CASE WHEN ready < $1 THEN ready ELSE $1 END, ending = coalesce(nullif(ending, ''), $2) WHERE id = $3 AND parked AND status = ''`,
-			s.Present(), end, id))
+			UPDATE runs SET ready = CASE WHEN ready < $1 OR NOT parked THEN ready ELSE $1 END, ending = coalesce(nullif(ending, ''), $2)
+			WHERE id = $3 AND (parked OR epoch > 0 AND $4) AND status = ''`, s.Present(), end, id, end == answer.Stopped))
 	})
 	return s.wrap(err, "waking the run %q", id)
 }

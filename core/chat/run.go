@@ -84,7 +84,7 @@ type Run struct {
 	// Parked reports whether it waits for a person: no process holds it, and it does not hold its room. It starts again at Ready.
 	Parked    bool
 	Lasting   bool          // it is, or was last, parked with [Wait.Lasting]
-	Ending    answer.Status // the status that a person gave it while it was parked, or empty
+	Ending    answer.Status // the status that it has to end as, or empty; see [storage.Parking]
 	Continues bool          // it was parked, and has a [storage.Parking.Continuation]
 
 	// The journal:

@@ -219,14 +219,11 @@ func (c *Changes) deleted(ctx context.Context, d chat.Deleted) error {
 	if run.Outcome.Done() || run.Epoch == 0 || len(run.Inputs) > 0 {
 		return nil
 	}
-	parked, err := c.Parked.End(ctx, run.ID, run.Room, answer.Stopped)
-	if parked {
-		return nil
+	err = c.Parked.End(ctx, run.ID, run.Room, answer.Stopped)
+	if !run.Parked {
+		err = errors.Join(err, c.Claims.Stop(ctx, run.Claim(), run.Turn()))
 	}
-	if err != nil { // a repetition finds no memory; the tracker stops the run, or the end of its wait
-		c.Log.Warn("can't find out whether the answer to a deleted message waits for a person", "run", run.ID, "err", err)
-	}
-	if err := c.Claims.Stop(ctx, run.Claim(), run.Turn()); err != nil {
+	if err != nil { // a repetition finds no memory
 		c.Log.Warn("can't stop the answer to a deleted message; it will end on its own", "run", run.ID, "err", err)
 	}
 	return nil

@@ -94,10 +94,11 @@ func (s *Stopper) stopAnswer(ctx context.Context, room chat.RoomID, question cha
 // stopRun ends one turn, on all replicas. Later ones continue. It fails with the error of the store or the tracker.
 func (s *Stopper) stopRun(ctx context.Context, r chat.Run) error {
 	if r.Held || r.Epoch > 0 && !r.Parked { // also one whose process has crashed
-		return s.Claims.Stop(ctx, r.Claim(), r.Turn())
+		if err := s.Claims.Stop(ctx, r.Claim(), r.Turn()); err != nil {
+			return err
+		}
 	}
-	_, err := s.Parked.End(ctx, r.ID, r.Room, answer.Stopped)
-	return err
+	return s.Parked.End(ctx, r.ID, r.Room, answer.Stopped)
 }
 
 // stopHere ends the turns of room that this process executes, without the store or the tracker.

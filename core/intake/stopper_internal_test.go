@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/schedule"
 )
@@ -19,6 +20,11 @@ func (busyStore) RunsSince(_ context.Context, _ time.Time, _ chat.RunState, limi
 	}
 	return runs, nil
 }
+
+// noRuns has no runs that can be stopped.
+type noRuns struct{ schedule.ParkedRunStore }
+
+func (noRuns) Wake(context.Context, chat.RunID, answer.Status) error { return answer.ErrLost }
 
 // stops counts turns that are stopped.
 type stops struct {
@@ -34,7 +40,7 @@ func (s *stops) Stop(context.Context, chat.AgentID, chat.RoomID, chat.ResponseID
 // The work for one user who is blocked has an end, however many answers are in progress.
 func TestStopOfIsBounded(t *testing.T) {
 	tracker := &stops{}
-	s := &Stopper{Store: busyStore{}, Claims: &schedule.Claims{Tracker: tracker}}
+	s := &Stopper{Store: busyStore{}, Claims: &schedule.Claims{Tracker: tracker}, Parked: &schedule.ParkedRuns{Store: noRuns{}}}
 	if err := s.StopOf(t.Context(), "ada"); err != nil || tracker.n != 10_000 {
 		t.Errorf("%d turns were stopped, %v; want 10000", tracker.n, err)
 	}

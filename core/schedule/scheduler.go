@@ -194,7 +194,7 @@ func (s *Scheduler) startable(ctx context.Context, turns TurnPolicy, open []chat
 		return next, 0, errIdle
 	}
 	if next.Parked && turns.Taken(open, next) {
-		_, err = s.Parked.End(ctx, next.ID, next.Room, answer.Superseded)
+		err = s.Parked.End(ctx, next.ID, next.Room, answer.Superseded)
 	}
 	return next, wait, err
 }

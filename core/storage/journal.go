@@ -122,12 +122,12 @@ type Retries interface {
 
 // Parking stores runs that wait for a person without blocking their room.
 type Parking interface {
-	// Park releases a run and its room. The run stays open and can be started again at w.Until, or when it is woken. Its epoch
-	// rises, and deaths and attempts begin at zero. The continuation replaces an earlier one, and is deleted when the run ends or
+	// Park releases a run and its room. The run stays open and can be started again at w.Until, when it is woken, or at once if it has an
+	// Ending. Its epoch rises, and deaths and attempts begin at zero. The continuation replaces an earlier one, and is deleted when the run ends or
 	// is reopened. It fails with the errors of [Journal.Note].
 	Park(ctx context.Context, id chat.RunID, epoch chat.Epoch, w chat.Wait) error
-	// Wake makes a parked run ready at once: to continue, or to end with a status. The first such status is kept. It fails with
-	// [answer.ErrLost] if the run is not parked.
+	// Wake makes a parked run ready at once: to continue, or to end with a status. The first such status is kept as its Ending. A run that
+	// was started can get the Ending [answer.Stopped], too. It fails with [answer.ErrLost] in other states.
 	Wake(ctx context.Context, id chat.RunID, end answer.Status) error
 	// Continuation returns the continuation of a run, or [chat.ErrNotFound].
 	Continuation(ctx context.Context, id chat.RunID) ([]byte, error)

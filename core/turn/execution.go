@@ -264,10 +264,7 @@ func (x *execution) park(hide context.CancelCauseFunc, shown <-chan error) error
 		return context.Cause(x.at.life)
 	}
 	quota.WaitSettled(x.at.life)
-	err := x.waiting.release(x.at.life, func() bool {
-		return errors.Is(context.Cause(x.at.work), chat.ErrStopped) || errors.Is(x.journal.Settle(), chat.ErrStopped) || x.ending.questionsDeleted()
-	})
-	if err != nil {
+	if err := x.waiting.release(x.at.life); err != nil {
 		return err
 	}
 	return chat.ErrParked

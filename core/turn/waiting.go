@@ -130,7 +130,7 @@ func withoutHourglass(text string) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// ended returns the error for a run that a person ended while it was parked, or nil.
+// ended returns the error for a run that was to end while it was parked, or before an earlier holder parked it or died; otherwise nil.
 func (w *waiting) ended() error {
 	switch w.at.run.Ending {
 	case "":
@@ -204,9 +204,9 @@ func (a approver) Approve(ctx context.Context, c *action.Call, t *action.Tool, n
 }
 
 // release stores the continuation and releases the run and its room, in one transaction. It fails with [answer.ErrLost]
-// if this process is no longer the holder. An event just before that, when there was nothing to wake, wakes the run
-// now: a choice, a decision of an approver, or a stop, which stopped reports and is called afterwards.
-func (w *waiting) release(ctx context.Context, stopped func() bool) error {
+// if this process is no longer the holder. A choice or a decision of an approver just before that, when there was nothing to wake, wakes the run
+// now; the store does so after a stop.
+func (w *waiting) release(ctx context.Context) error {
 	changes, _ := w.at.answer.Since(0)
 	c := continuation{Shown: relay.Shown{Changes: changes}, For: w.now.For, Acting: w.calls.Acting(), State: w.gen.State, Used: quota.UsageOf(ctx, w.at.run.Attempts > 0), Draft: w.hold.store()}
 	data, err := json.Marshal(c)
@@ -219,15 +219,10 @@ func (w *waiting) release(ctx context.Context, stopped func() bool) error {
 		return fmt.Errorf("park %s: %w", w.at.run.ID, err)
 	}
 	w.journal.Log.Info("a run waits for a person", "run", w.at.run.ID, "until", w.now.Until)
-	end := answer.Status("")
-	if stopped() {
-		end = answer.Stopped
-	} else {
-		_, chosen, err := w.chose(ctx, w.now.For)
-		decided, failed := w.approvals.Decided(ctx, w.now.For)
-		if errors.Join(err, failed) == nil && !chosen && !decided {
-			return nil
-		}
+	_, chosen, err := w.chose(ctx, w.now.For)
+	decided, failed := w.approvals.Decided(ctx, w.now.For)
+	if errors.Join(err, failed) == nil && !chosen && !decided {
+		return nil
 	}
-	return w.journal.persist(ctx, func() error { return chat.Unless(w.store.Wake(ctx, w.at.run.ID, end), answer.ErrLost) })
+	return w.journal.persist(ctx, func() error { return chat.Unless(w.store.Wake(ctx, w.at.run.ID, ""), answer.ErrLost) })
 }

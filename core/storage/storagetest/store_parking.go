@@ -99,7 +99,15 @@ func parkEnds(t *testing.T, s store) {
 	s.same("also for the next holder", s.start(r.ID, "owner").Ending, answer.Stopped)
 	r = s.start(r.ID, "owner")
 	s.park(r)
-	s.same("once more it waits", s.runOf(chat.Accepted{Run: r.ID}).Ending, answer.Status(""))
+	s.same("once more it ends", s.start(r.ID, "owner").Ending, answer.Stopped)
+	next := s.opened("another room", 1)
+	s.fails(s.Wake(t.Context(), next.ID, answer.Stopped), answer.ErrLost)
+	next = s.start(next.ID, "owner")
+	s.fails(s.Wake(t.Context(), next.ID, answer.Superseded), answer.ErrLost)
+	s.must(s.Wake(t.Context(), next.ID, answer.Stopped)) // before it is parked
+	s.park(next)
+	s.same("rooms to look at", len(s.roomsOpen()), 2)
+	s.same("one that was stopped before it waited ends as", s.start(next.ID, "owner").Ending, answer.Stopped)
 }
 
 func parkClaims(t *testing.T, s store) {
@@ -164,7 +172,10 @@ func (s *storeModel) Park(_ context.Context, id chat.RunID, epoch chat.Epoch, w 
 	if r == nil || r.Outcome.Done() || r.Epoch != epoch || r.Parked {
 		return answer.ErrLost
 	}
-	r.Parked, r.Lasting, r.Ready, r.Ending, r.Continues, r.continuation = true, w.Lasting, w.Until, "", len(w.Continuation) > 0, slices.Clone(w.Continuation)
+	r.Parked, r.Lasting, r.Ready, r.Continues, r.continuation = true, w.Lasting, w.Until, len(w.Continuation) > 0, slices.Clone(w.Continuation)
+	if r.Ending != "" {
+		r.Ready = time.Now()
+	}
 	r.Epoch++
 	r.owner, r.Deaths, r.Blamed, r.risk, r.Attempts = "", 0, 0, "", 0
 	return nil
@@ -173,10 +184,10 @@ func (s *storeModel) Park(_ context.Context, id chat.RunID, epoch chat.Epoch, w 
 // Wake implements [storage.Parking].
 func (s *storeModel) Wake(_ context.Context, id chat.RunID, end answer.Status) error {
 	r := s.find(id)
-	if r == nil || !r.Parked {
+	if r == nil || r.Outcome.Done() || !r.Parked && (r.Epoch == 0 || end != answer.Stopped) {
 		return answer.ErrLost
 	}
-	if now := time.Now(); now.Before(r.Ready) {
+	if now := time.Now(); r.Parked && now.Before(r.Ready) {
 		r.Ready = now
 	}
 	r.Ending = cmp.Or(r.Ending, end)
