@@ -67,8 +67,7 @@ func TestChatPairing(t *testing.T) {
 		c.Mention(connectortest.Eve, c.group, "Is anybody here?")
 		c.Pass(time.Minute)
 		c.wantModelCalls(0)
-		c.crash()
-		c.start()
+		c.restart()
 		c.Pass(time.Minute)
 		c.Say(connectortest.Ada, c.ada, "/pair "+code)
 		if said := c.lastReply(connectortest.Ada); !strings.Contains(said, "can now talk to me") {

@@ -105,8 +105,7 @@ func TestChatSendMessage(t *testing.T) {
 		c.Say(connectortest.Ada, c.ada, "tell the group that tea is ready")
 		c.wantShown(c.ada, "I told them.")
 		c.wantShown(c.group, "Hello.", "Tea is ready.")
-		c.crash()
-		c.start()
+		c.restart()
 		c.Pass(time.Minute)
 		c.wantShown(c.group, "Hello.", "Tea is ready.")
 
@@ -202,8 +201,7 @@ func TestPictureStandsBelowTheAnswer(t *testing.T) {
 		}
 		live("at first")
 		live("once more")
-		s.crash()
-		s.start()
+		s.restart()
 		live("by another process")
 		lines, err := s.browser.Reload(s.Context(), id)
 		s.Must(err)

@@ -116,8 +116,7 @@ func TestAgentSpeaksWithFilesAndChoices(t *testing.T) {
 			}
 		}
 		c.Pass(time.Second) // the platform has refused the message by now
-		c.crash()
-		c.start()
+		c.restart()
 		c.Pass(30 * time.Second)
 		var files []string
 		for _, m := range c.Messages(c.ada) {

@@ -38,8 +38,7 @@ func withCard(c *chatHarness, language string) (s *toolServer, bob connectortest
 func TestChatCardShowsUntil(t *testing.T) {
 	onEachPlatform(t, nil, func(c *chatHarness) {
 		s, bob, r := withCard(c, "de")
-		c.crash()
-		c.start()
+		c.restart()
 		zone, err := time.LoadLocation("Asia/Tokyo")
 		c.Must(err)
 		c.waitShown(c.ada, "Bis "+r.Expires.In(zone).Format("15:04")+".")
@@ -67,8 +66,7 @@ func TestChatCardReminds(t *testing.T) {
 		}
 		const reminds = "still waits for you"
 		s, bob, _ := withCard(c, "en")
-		c.crash()
-		c.start()
+		c.restart()
 		c.Pass(28 * time.Minute)
 		wantShown(reminds, 0)
 		c.model.Queue(modelfake.Script{modelfake.Text("Noted.")}, modelfake.Script{modelfake.Text("No tea.")})
@@ -82,8 +80,7 @@ func TestChatCardReminds(t *testing.T) {
 		if all := c.Notified(c.ada); !strings.Contains(all[len(all)-1], reminds) {
 			c.Errorf("Ada is notified of %q", all)
 		}
-		c.crash()
-		c.start()
+		c.restart()
 		c.Pass(10 * time.Minute)
 		wantShown(reminds, 1)
 		c.Say(connectortest.Bob, bob, "With milk")
@@ -113,8 +110,7 @@ func TestChatCardReminds(t *testing.T) {
 		c.Pass(10 * time.Second)
 		c.Platform.(buttonPlatform).Press(connectortest.Ada, c.ada, 0)
 		c.waitShown(bob, "Cake, too.")
-		c.crash()
-		c.start()
+		c.restart()
 		c.Pass(time.Hour)
 		wantShown(reminds, 1)
 		c.wantDone(s, `order {"item":"cake"}`)
@@ -137,8 +133,7 @@ func TestChatCardIsEdited(t *testing.T) {
 		c.Say(connectortest.Bob, bob, "Order gold")
 		c.waitShown(eve, `{"item":"gold"}`)
 		c.waitShown(c.ada, `{"item":"gold"}`)
-		c.crash()
-		c.start()
+		c.restart()
 		c.Pass(10 * time.Second)
 		for wrong, why := range map[string]string{`Bearbeiten: {"item":`: "als JSON", `bearbeiten {"item":7}`: "passen nicht: "} {
 			c.Say(connectortest.Ada, c.ada, wrong)

@@ -26,8 +26,7 @@ func TestChatApprovalOutlivesAnOutage(t *testing.T) {
 		}
 		c.Platform.(buttonPlatform).Press(connectortest.Ada, c.ada, 0)
 		c.Pass(20 * time.Minute)
-		c.crash()
-		c.start()
+		c.restart()
 		c.Pass(40 * time.Minute)
 		c.wantDone(s, `order {"item":"tea"}`)
 		c.ClearFaults()

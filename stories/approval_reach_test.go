@@ -119,8 +119,7 @@ func TestChatCardsOfAllApprovers(t *testing.T) {
 		c.wantDone(s, `order {"item":"gold"}`)
 
 		ask("silver", "No silver.")
-		c.crash()
-		c.start()
+		c.restart()
 		c.Pass(10 * time.Second)
 		c.Say(connectortest.Ada, c.ada, "Deny: it is too dear")
 		c.waitShown(bob, "No silver.")

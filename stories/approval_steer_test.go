@@ -37,8 +37,7 @@ func TestChatSteeredApprovalIsAskedAgain(t *testing.T) {
 		c.start()
 		c.waitShown(c.ada, "wrote since: Green tea, please")
 		c.wantDone(s)
-		c.crash()
-		c.start()
+		c.restart()
 		c.Pass(time.Minute)
 		c.wantDone(s)
 		cards := 0

@@ -57,8 +57,7 @@ func TestArrival(t *testing.T) {
 		}
 		c.Mention(connectortest.Eve, c.group, "Elsewhere")
 		c.Pass(10 * time.Second)
-		c.crash()
-		c.start()
+		c.restart()
 		c.Pass(10 * time.Second)
 		for range 52 {
 			ask("Three")
@@ -116,8 +115,7 @@ func TestTelegramRestricted(t *testing.T) {
 		c.WaitIdle()
 		w.Fake.Restrict(telegramworld.Chat(c.group), w.Fake.Bot())
 		c.Pass(10 * time.Second)
-		c.crash()
-		c.start()
+		c.restart()
 		c.Mention(connectortest.Ada, c.group, "Are you there?")
 		c.Pass(time.Minute)
 		told := 0

@@ -69,8 +69,7 @@ func TestWrongFileOfSeveral(t *testing.T) {
 		a.Attach(connectortest.Ada, c.ada, receipt())
 		a.Attach(connectortest.Ada, c.ada, photo())
 		c.waitAnywhere(c.ada, "⚠️ Photos: only these types of files fit: plain.")
-		c.crash()
-		c.start()
+		c.restart()
 		c.Pass(10 * time.Second)
 		w.Press(connectortest.Ada, c.ada, 0) // one file is too few, and stays
 		c.waitAnywhere(c.ada, "⚠️ Photos: the number of files must be between 2 and 3.")
@@ -81,8 +80,7 @@ func TestWrongFileOfSeveral(t *testing.T) {
 		c.Say(connectortest.Ada, c.ada, "Those were the first two") // it ends nothing
 		c.waitAnywhere(c.ada, "⚠️ Photos: please send more files, or write “Done”.")
 		c.Pass(10 * time.Second)
-		c.crash()
-		c.start()
+		c.restart()
 		c.Pass(10 * time.Second)
 		c.Say(connectortest.Ada, c.ada, "done.")
 		c.waitAnywhere(c.ada, "Note")
@@ -108,8 +106,7 @@ func TestAlbumForAField(t *testing.T) {
 				w.Send(connectortest.Ada, c.ada, "", picture("album", n))
 				if n == 3 { // the last one comes when the next field is open
 					c.waitAnywhere(c.ada, "Note")
-					c.crash()
-					c.start()
+					c.restart()
 					c.Pass(10 * time.Second)
 				}
 			}
@@ -141,20 +138,17 @@ func TestFilesOneAfterTheOther(t *testing.T) {
 		c.Pass(10 * time.Second)
 		a.Attach(connectortest.Ada, c.ada, photo())
 		c.waitShown(c.ada, "⚠️ Receipt: only these types of files fit: plain.")
-		c.crash()
-		c.start()
+		c.restart()
 		c.Pass(10 * time.Second)
 		a.Attach(connectortest.Ada, c.ada, receipt())
 		c.waitAnywhere(c.ada, "Receipt: receipt.txt")
 		c.waitAnywhere(c.ada, "Send up to 3 files, then choose “Done”.")
-		c.crash() // perhaps before the run waits for the field
-		c.start()
+		c.restart() // perhaps before the run waits for the field
 		c.Pass(10 * time.Second)
 		a.Attach(connectortest.Ada, c.ada, photo())
 		a.Attach(connectortest.Ada, c.ada, receipt())
 		c.Pass(10 * time.Second)
-		c.crash()
-		c.start()
+		c.restart()
 		c.Pass(10 * time.Second)
 		if len(w.Buttons(c.ada)) > 0 {
 			w.Press(connectortest.Ada, c.ada, 0)
@@ -230,8 +224,7 @@ func TestFilesOfAFormOnThePage(t *testing.T) {
 		if r, p := upload("r"), upload("p"); r.Message != "" || p.Message != "" {
 			t.Errorf("after the refusals the files belong to %q and %q; want that they can be sent in a message", r.Message, p.Message)
 		}
-		s.crash()
-		s.start()
+		s.restart()
 		time.Sleep(time.Minute)
 		if status, reply := choose(`{"receipt":["r"],"proof":["p"]}`); status != http.StatusOK {
 			t.Fatalf("the form is answered with %d %s", status, reply)
@@ -270,8 +263,7 @@ func TestFilesOfAModal(t *testing.T) {
 			t.Fatalf("the modal is %+v", form)
 		}
 		all := []connectortest.File{receipt(), photo()}
-		c.crash() // while the form is open
-		c.start()
+		c.restart() // while the form is open
 		c.Pass(10 * time.Second)
 		for _, files := range []string{"", photo().Name, receipt().Name + "," + photo().Name} {
 			discordworld.Submit(w, connectortest.Ada, c.group, message, all, "A kettle", files, "")

@@ -38,8 +38,7 @@ func TestFieldsOneAfterTheOther(t *testing.T) {
 		c.waitShown(c.ada, "⚠️ Guests: it must be between 1 and 8.")
 		c.Say(connectortest.Ada, c.ada, "3")
 		c.waitShown(c.ada, "Day")
-		c.crash()
-		c.start()
+		c.restart()
 		c.Pass(10 * time.Second)
 		c.Say(connectortest.Ada, c.ada, "24.12.2026")
 		c.waitShown(c.ada, "Where")
@@ -71,8 +70,7 @@ func TestFormIsAModal(t *testing.T) {
 		message := w.PressLabel(connectortest.Ada, c.group, "Fill in")
 		c.Pass(2 * time.Second)
 		form := w.Fake.Opened()
-		c.crash() // while the form is open
-		c.start()
+		c.restart() // while the form is open
 		c.Pass(10 * time.Second)
 		if len(form.Labels) != 4 || form.Labels[2].Label != "Where" {
 			t.Fatalf("the modal is %+v", form)
@@ -128,8 +126,7 @@ func TestFormIsOnThePage(t *testing.T) {
 		if !maps.Equal(refusal.Fields, want) {
 			t.Errorf("the values are refused by %q; want %q", refusal.Fields, want)
 		}
-		s.crash() // while the form is open
-		s.start()
+		s.restart() // while the form is open
 		time.Sleep(time.Minute)
 		if got := fmt.Sprint(post("3", "2026-12-24", "Garden", ""), post("4", "2026-12-24", "Garden", "")); got != "200 409" {
 			t.Errorf("the answers are %s; want 200 409", got)

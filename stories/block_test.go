@@ -102,8 +102,7 @@ func TestBlockByReply(t *testing.T) {
 			t.Fatalf("after /block by reply: %q", own)
 		}
 		before := len(connectortest.BotTexts(c, c.Direct(connectortest.Eve)))
-		c.crash()
-		c.start()
+		c.restart()
 		c.Pass(10 * time.Second)
 		c.Say(connectortest.Eve, c.Direct(connectortest.Eve), "Quince in private")
 		c.Mention(connectortest.Eve, c.group, "Quince in the group")

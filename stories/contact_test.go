@@ -50,8 +50,7 @@ func TestVisitorLeavesAMessage(t *testing.T) {
 			if status, body := c.leave(c.Context(), message); status != http.StatusOK {
 				c.Errorf("%d %s", status, body)
 			}
-			c.crash()
-			c.start()
+			c.restart()
 			c.Pass(time.Minute)
 		}
 		all := strings.Join(connectortest.BotTexts(c, c.ada), "\n")
@@ -129,8 +128,7 @@ func TestHelpDeskGetsMessages(t *testing.T) {
 		if status, body := c.leave(c.Context(), second); status != http.StatusOK {
 			c.Errorf("with an owner: %d %s", status, body)
 		}
-		c.crash()
-		c.start()
+		c.restart()
 		c.Pass(2 * time.Minute)
 		received(1)
 		c.crash()

@@ -233,8 +233,7 @@ func TestChatSetsAside(t *testing.T) {
 		c.Say(connectortest.Ada, c.ada, "Tell me")
 		for range 3 {
 			c.Pass(20 * time.Second)
-			c.crash()
-			c.start()
+			c.restart()
 		}
 		c.wantShown(c.ada, "I couldn't finish answering this. Please ask again or rephrase it.")
 		c.model.Queue(modelfake.Script{modelfake.Text(tale)})

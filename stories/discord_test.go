@@ -124,8 +124,7 @@ func TestDiscordMissingPermissions(t *testing.T) {
 		for range 2 {
 			c.Mention(connectortest.Ada, c.group, "Are you there?")
 			c.Pass(time.Minute)
-			c.crash()
-			c.start()
+			c.restart()
 			c.Pass(10 * time.Second)
 		}
 		told("Send Messages", 1)

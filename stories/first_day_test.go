@@ -34,8 +34,7 @@ func TestOneChannelIsOpened(t *testing.T) {
 		}
 		c.Pass(10 * time.Second)
 		c.waitShown(c.ada, "Everyone in #openings (Chess Club) can talk to me now.")
-		c.crash()
-		c.start()
+		c.restart()
 		c.Pass(10 * time.Second)
 		openings := connectortest.Room(w.Fake.ChannelNamed(guild, "openings"))
 		c.Mention(connectortest.Eve, club, "Hello")
@@ -140,8 +139,7 @@ func TestMissingPermissionsAreToldAtTheStart(t *testing.T) {
 		w.Fake.Deny(endgames, discordfake.AddReactions)
 		restarted := func(want ...string) {
 			c.Helper()
-			c.crash()
-			c.start()
+			c.restart()
 			w.Fake.InvalidateSessions(false) // the next login begins a new one
 			c.Pass(time.Minute)
 			var told []string

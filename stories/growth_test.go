@@ -91,8 +91,7 @@ func TestLongAnswerEndsInAFile(t *testing.T) {
 			if f := own[9].Files[0]; f.Name != "rest-of-answer.md" || !strings.HasSuffix(text, strings.TrimSpace(string(f.Data))) || len(f.Data) < len(text)/2 {
 				t.Errorf("the file is %s with %d bytes", f.Name, len(f.Data))
 			}
-			c.crash()
-			c.start()
+			c.restart()
 			c.Pass(time.Minute)
 		}
 	})

@@ -192,6 +192,13 @@ func (s *harness) crash() {
 	_ = s.node.Stop()
 }
 
+// restart ends the process with a crash and starts another one.
+func (s *harness) restart() {
+	s.Helper()
+	s.crash()
+	s.start()
+}
+
 // stopAndCheck collects the evidence and checks the invariants.
 func (s *harness) stopAndCheck() {
 	s.Helper()

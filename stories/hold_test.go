@@ -51,8 +51,7 @@ func TestHoldIsSent(t *testing.T) {
 	onEachPlatform(t, nil, func(c *chatHarness) {
 		bob, w := withHeld(c)
 		c.askHeld(bob, "How much is tea?", "Tea costs 3 euros.")
-		c.crash()
-		c.start()
+		c.restart()
 		c.Pass(time.Minute)
 		c.wantNotShown(bob, "3 euros")
 		w.Press(connectortest.Ada, c.ada, 0)
@@ -64,11 +63,9 @@ func TestHoldIsSent(t *testing.T) {
 		if last := c.modelRequest(len(c.model.Requests()) - 1); !strings.Contains(last, "Tea costs 3 euros.") {
 			t.Errorf("the model reads %s; want the answer that was sent", last)
 		}
-		c.crash() // just as she presses
-		c.start()
+		c.restart() // just as she presses
 		w.Press(connectortest.Ada, c.ada, 0)
-		c.crash()
-		c.start()
+		c.restart()
 		c.waitShown(bob, "Cake costs 4 euros.")
 		c.Pass(time.Minute)
 		texts := connectortest.BotTexts(c, bob)
@@ -108,8 +105,7 @@ func TestHoldIsEditedOnTheOperatorsPage(t *testing.T) {
 		bob, w := withHeld(c)
 		o := c.logIn(connectortest.Ada)
 		c.askHeld(bob, "How much is tea?", "Tea costs 3 euros.")
-		c.crash()
-		c.start()
+		c.restart()
 		c.Pass(time.Minute)
 		page := o.get("/requests")
 		if !strings.Contains(page, "Tea costs 3 euros.</textarea>") {
@@ -176,8 +172,7 @@ func TestHoldHidesCalls(t *testing.T) {
 		w.Press(connectortest.Ada, c.ada, 0) // the call
 		c.waitShown(c.ada, "The gold is yours.")
 		c.waitShown(bob, "being checked")
-		c.crash()
-		c.start()
+		c.restart()
 		c.Pass(time.Minute)
 		c.wantNotShown(bob, "gold is yours")
 		w.Press(connectortest.Ada, c.ada, 0) // the answer
@@ -219,8 +214,7 @@ func TestChatHoldOutlivesACrash(t *testing.T) {
 		c.model.Queue(slowScript(tale), modelfake.Script{modelfake.Text(tale)}) // for either life
 		c.Say(connectortest.Ada, c.ada, "Tell me")
 		c.Pass(20 * time.Second)
-		c.crash()
-		c.start()
+		c.restart()
 		c.wantShown(c.ada, tale)
 		var until time.Time
 		for _, q := range c.Requests() {

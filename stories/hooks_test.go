@@ -70,8 +70,7 @@ func TestHookAnswersOncePerKey(t *testing.T) {
 			c.Fatalf(`the hook replies %d %s; want %d and "accepted"`, code, says, http.StatusAccepted)
 		}
 		synctest.Wait()
-		c.crash()
-		c.start()
+		c.restart()
 		c.Pass(time.Minute)
 		if code, says := c.callHook("build", body, "Idempotency-Key", "1"); code != http.StatusAccepted || says != "duplicate" {
 			c.Errorf("again it replies %d %s", code, says)

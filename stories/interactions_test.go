@@ -101,8 +101,7 @@ func TestMenusAndModals(t *testing.T) {
 					message := w.PressLabel(connectortest.Ada, room, "Something else…")
 					c.Pass(time.Second)
 					transcripts(&b, "Ada presses Something else…", w, room, n)
-					c.crash()
-					c.start()
+					c.restart()
 					c.Pass(10 * time.Second)
 					w.Write(connectortest.Ada, room, message, word)
 				}

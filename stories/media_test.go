@@ -264,8 +264,7 @@ func TestFileIsReadAfterCrash(t *testing.T) {
 		c.SlowFiles(20 * time.Second)
 		c.SendFile(connectortest.Ada, c.ada, "Sum it up", connectortest.File{Name: "plan.txt", Type: "text/plain", Data: []byte("Buy tea.")})
 		c.Pass(5 * time.Second)
-		c.crash()
-		c.start()
+		c.restart()
 		c.Pass(2 * time.Minute)
 		c.WaitIdle()
 		if told := c.lastPromptText(); !strings.Contains(told, "Buy tea.") {

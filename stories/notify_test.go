@@ -115,8 +115,7 @@ func TestChatPingSurvivesKills(t *testing.T) {
 				time.Sleep(50 * time.Millisecond)
 			}
 			time.Sleep(wait)
-			c.crash()
-			c.start()
+			c.restart()
 			c.Pass(2 * time.Minute)
 			texts := connectortest.BotTexts(c, c.ada)
 			if c.noLookup {

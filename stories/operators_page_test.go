@@ -169,8 +169,7 @@ func TestChatArgumentsOnTheOperatorsPage(t *testing.T) {
 	onEachPlatform(t, nil, func(c *chatHarness) {
 		w := c.Platform.(buttonPlatform)
 		_, s := c.orderEach(func(o *operator, in connectortest.Room, item string) {
-			c.crash()
-			c.start()
+			c.restart()
 			c.Pass(time.Minute)
 			page := o.get("/requests")
 			if !strings.Contains(page, "{&#34;item&#34;:&#34;"+item+"&#34;}</textarea>") {

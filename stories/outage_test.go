@@ -86,8 +86,7 @@ func (c *chatHarness) surviveOutage(w *telegramworld.Platform, kind string, d ti
 	mend := breakTelegram(c, w, kind, c.ada, c.group)
 	c.Pass(d / 2)
 	if restarts {
-		c.crash()
-		c.start()
+		c.restart()
 	}
 	c.Pass(d - d/2)
 	mend()
@@ -154,8 +153,7 @@ func TestTelegramAdoptsABeginning(t *testing.T) {
 		c.Mention(connectortest.Ada, c.group, "Tell us")
 		c.waitShown(c.ada, "Once upon a time")
 		c.waitShown(c.group, "Once upon a time")
-		c.crash()
-		c.start()
+		c.restart()
 		c.wantShown(c.ada, tale)
 		if own := connectortest.BotTexts(c, c.group); len(own) != 2 || own[1] != tale {
 			c.Errorf("the group reads %q", own)
@@ -169,8 +167,7 @@ func TestTelegramAdoptsABeginning(t *testing.T) {
 		for !slices.ContainsFunc(w.Fake.Log(), func(r telegramfake.Request) bool { return r.Method == "sendMessage" }) {
 			c.Pass(50 * time.Millisecond)
 		}
-		c.crash()
-		c.start()
+		c.restart()
 		c.Say(connectortest.Ada, c.ada, "/status")
 		c.WaitIdle()
 		if own := connectortest.BotTexts(c, c.ada); len(own) != 2 || own[1] != tale || own[0] == tale {

@@ -83,8 +83,7 @@ func TestPersonWritesAsTheConversationIsDeleted(t *testing.T) {
 		c.deleteConversation(id)
 		c.Say(connectortest.Ada, c.ada, "Your code is 4711")
 		c.WaitIdle()
-		c.crash()
-		c.start()
+		c.restart()
 		c.waitShown(c.ada, "was deleted.")
 		for _, q := range c.model.Requests() {
 			if strings.Contains(string(q.Raw), "4711") {

@@ -28,8 +28,7 @@ func withDesk(t *testing.T, play func(c *chatHarness, restart func())) {
 		play(c, func() {
 			c.Helper()
 			c.WaitIdle()
-			c.crash()
-			c.start()
+			c.restart()
 			c.Pass(10 * time.Second)
 		})
 	})
@@ -603,8 +602,7 @@ func TestPersonOutsideOfTheOpeningHours(t *testing.T) {
 				c.Errorf("after the address comes %s", got)
 			}
 			c.WaitIdle()
-			c.crash()
-			c.start()
+			c.restart()
 			c.Pass(10 * time.Second)
 			say("My tea is cold")
 			if got := shown(); strings.Count(got, "passed your message on") != 1 {
@@ -743,8 +741,7 @@ func TestPersonOutlivesAnOutage(t *testing.T) {
 			c.Say(connectortest.Ada, c.ada, text)
 			c.Pass(10 * time.Minute)
 		}
-		c.crash()
-		c.start()
+		c.restart()
 		c.Pass(40 * time.Minute)
 		c.ClearFaults()
 		c.Pass(5 * time.Minute)
@@ -972,13 +969,11 @@ func TestPersonIsAskedForAfterFailures(t *testing.T) {
 			}
 		}
 		ask(false, 0, 0)
-		c.crash()
-		c.start()
+		c.restart()
 		c.model.Queue(modelfake.Script{modelfake.Status(http.StatusUnauthorized, "")})
 		c.Say(connectortest.Bob, bob, "And cake?")
 		c.waitShown(c.ada, "zweimal hintereinander nicht antworten")
-		c.crash()
-		c.start()
+		c.restart()
 		c.Pass(time.Minute)
 		ask(false, 1, 1)
 		ask(true, 1, 1)

@@ -214,8 +214,7 @@ func TestChatCrash(t *testing.T) {
 		c.Say(connectortest.Ada, c.ada, "Tell me")
 		c.waitShown(c.ada, "evening")
 		c.wantNoPings(connectortest.Ada) // which move the answer to a new message
-		c.crash()
-		c.start()
+		c.restart()
 		c.wantShown(c.ada, tale)
 		c.wantModelCalls(2)
 		if versions := c.Messages(c.ada)[1].Versions; versions[len(versions)-2].Text != fox {

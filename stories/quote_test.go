@@ -59,8 +59,7 @@ func TestChatQuoteIsConfirmed(t *testing.T) {
 		if c.isSilent() {
 			t.Error("the group is silent before the call; want an answer")
 		}
-		c.crash()
-		c.start()
+		c.restart()
 		c.Pass(20 * time.Minute) // longer than any turn
 		w.Press(connectortest.Bob, c.group, 0)
 		c.Pass(time.Minute)

@@ -117,8 +117,7 @@ func TestTelegramReactionWhileAnswering(t *testing.T) {
 			if got := c.reactions(c.group, "first"); slices.Equal(got, []string{"👀"}) != on || len(got) > 1 {
 				t.Errorf("%q while it is answered", got)
 			}
-			c.crash()
-			c.start()
+			c.restart()
 			c.waitShown(c.group, "Done.")
 			c.Pass(10 * time.Second)
 			if got := c.reactions(c.group, "first"); len(got) != 0 {

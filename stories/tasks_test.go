@@ -55,8 +55,7 @@ func TestScheduleRunsOnceAtItsTimes(t *testing.T) {
 		c.passUntil(0, 29)
 		c.model.Queue(modelfake.Script{modelfake.Text("What do you do today?")})
 		c.passUntil(0, 59)
-		c.crash()
-		c.start()
+		c.restart()
 		c.passUntil(1, 5)
 		if got := connectortest.BotTexts(c, c.group)[before:]; !slices.Equal(got, []string{"What do you do today?", "Lunch!", "Tea time!"}) {
 			c.Errorf("the group reads %q", got)

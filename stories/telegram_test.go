@@ -183,8 +183,7 @@ func TestTelegramVoiceAfterCrash(t *testing.T) {
 		c.model.Queue(modelfake.Script{modelfake.Text("First. Second.")})
 		c.Say(connectortest.Ada, c.ada, "one")
 		c.Pass(10 * time.Second)
-		c.crash()
-		c.start()
+		c.restart()
 		c.Pass(time.Minute)
 		var said []string
 		for _, m := range w.Fake.Messages(telegramworld.Chat(c.ada)) {
