@@ -112,8 +112,7 @@ func TestChatSendMessage(t *testing.T) {
 		c.queueCall("SEND_MESSAGE", `{"room":"web/`+web+`","text":"A visitor is coming."}`, "I told them too.")
 		c.Say(connectortest.Ada, c.ada, "tell the one on the web")
 		c.wantShown(c.ada, "I told them.", "I told them too.")
-		lines, err := c.browser.Reload(c.Context(), web)
-		c.Must(err)
+		lines := c.lines(web)
 		if last := lines[len(lines)-1]; last.Text != "A visitor is coming." || last.Role != "assistant" {
 			t.Errorf("on the web they read %+v", lines)
 		}
@@ -124,8 +123,7 @@ func TestChatSendMessage(t *testing.T) {
 		if last := c.modelRequest(len(c.model.Requests()) - 1); !strings.Contains(last, "there is no room") {
 			t.Errorf(`Bob can write anywhere: %s; want it to contain "there is no room"`, last)
 		}
-		again, err := c.browser.Reload(c.Context(), web)
-		c.Must(err)
+		again := c.lines(web)
 		if len(again) != len(lines) {
 			t.Errorf("on the web they read %+v", again)
 		}
@@ -165,8 +163,7 @@ func TestGuestsHaveNoRights(t *testing.T) {
 				t.Errorf("%s: %s", name, req.Raw)
 			}
 		}
-		lines, err := s.browser.Reload(s.Context(), other)
-		s.Must(err)
+		lines := s.lines(other)
 		if len(lines) != 2 {
 			t.Errorf("the other reads %+v; want 2", lines)
 		}
@@ -203,8 +200,7 @@ func TestPictureStandsBelowTheAnswer(t *testing.T) {
 		live("once more")
 		s.restart()
 		live("by another process")
-		lines, err := s.browser.Reload(s.Context(), id)
-		s.Must(err)
+		lines := s.lines(id)
 		var tool struct{ Images []string }
 		s.Must(json.Unmarshal(lines[1].Tools[0], &tool))
 		if len(tool.Images) != 1 || !slices.Equal(tool.Images, named) {

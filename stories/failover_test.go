@@ -88,8 +88,7 @@ func TestFailoverOnThePage(t *testing.T) {
 			if want := strings.Join(f.shows, "\n\n"); live != want || *done.FullText != st.Text() {
 				s.Errorf("the page shows:\n%s\nand at last:\n%s", live, *done.FullText)
 			}
-			lines, err := s.browser.Reload(s.Context(), id)
-			s.Must(err)
+			lines := s.lines(id)
 			want := strings.ReplaceAll(strings.Join(f.shows, "\n\n"), another+"\n\n", "")
 			if got := strings.ReplaceAll(lines[1].Text, "*", ""); got != want {
 				s.Errorf("a reload shows:\n%s", got)
@@ -141,8 +140,7 @@ func TestFailoverAfterAWritingAction(t *testing.T) {
 				s.readAll(s.send(id, "k1", "Remind me to call mum in an hour"))
 				s.checkSpareKnows()
 				time.Sleep(2 * time.Hour)
-				lines, err := s.browser.Reload(s.Context(), id)
-				s.Must(err)
+				lines := s.lines(id)
 				var reminders []string
 				for _, l := range lines {
 					if strings.HasPrefix(l.Text, "⏰") {

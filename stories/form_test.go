@@ -76,8 +76,7 @@ func TestFormOnThePage(t *testing.T) {
 		if got := *last.FullText; got != strings.Join([]string{letMe, playing, enjoy}, "\n\n") {
 			t.Errorf("the page shows %q", got)
 		}
-		lines, err := s.browser.Reload(s.Context(), id)
-		s.Must(err)
+		lines := s.lines(id)
 		noTags(t, "the page loaded again", fmt.Sprintf("%+v", lines))
 	})
 }

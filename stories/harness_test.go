@@ -252,6 +252,23 @@ func (s *harness) newConversation() string {
 	return id
 }
 
+// lines are those of a conversation of the page after a reload.
+func (s *harness) lines(id string) []sim.Line {
+	s.Helper()
+	lines, err := s.browser.Reload(s.Context(), id)
+	s.Must(err)
+	return lines
+}
+
+// visitorReads returns the texts of a conversation of the page, each with a line break.
+func (s *harness) visitorReads(id string) (all string) {
+	s.Helper()
+	for _, l := range s.lines(id) {
+		all += l.Text + "\n"
+	}
+	return all
+}
+
 // send says something on the web.
 func (s *harness) send(conversation, key, text string) *sim.Stream {
 	s.Helper()

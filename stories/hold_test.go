@@ -198,8 +198,7 @@ func TestHoldOnThePage(t *testing.T) {
 		c.waitShown(c.ada, "Tea costs 3 euros.")
 		w.Press(connectortest.Ada, c.ada, 0)
 		c.Pass(time.Minute)
-		lines, err := c.browser.Reload(c.Context(), id)
-		c.Must(err)
+		lines := c.lines(id)
 		if last := lines[len(lines)-1]; last.Text != "Tea costs 3 euros." {
 			t.Errorf("the visitor reads %+v", lines)
 		}

@@ -33,14 +33,6 @@ func TestPersonLosesTheRole(t *testing.T) {
 					c.waitShown(bob, "about tea")
 					return id
 				}
-				page := func(id string) (all string) {
-					lines, err := c.browser.Reload(c.Context(), id)
-					c.Must(err)
-					for _, l := range lines {
-						all += l.Text + "\n"
-					}
-					return all
-				}
 				first := asks()
 				w.Press(connectortest.Bob, bob, 0)
 				c.waitShown(bob, "You're talking to")
@@ -50,10 +42,10 @@ func TestPersonLosesTheRole(t *testing.T) {
 				c.Say(connectortest.Bob, bob, "Too late")
 				w.Press(connectortest.Bob, bob, 0)
 				c.Pass(10 * time.Second)
-				if got := page(first); strings.Count(got, "Bob has left.") != 1 || strings.Contains(got, "Too late") {
+				if got := c.visitorReads(first); strings.Count(got, "Bob has left.") != 1 || strings.Contains(got, "Too late") {
 					c.Errorf("in mid-conversation the visitor reads %s", got)
 				}
-				if got := page(second); strings.Contains(got, "Bob") {
+				if got := c.visitorReads(second); strings.Contains(got, "Bob") {
 					c.Errorf("after a press without the role the visitor reads %s", got)
 				}
 				for _, id := range []string{first, second} { // the newest card first
@@ -61,7 +53,7 @@ func TestPersonLosesTheRole(t *testing.T) {
 					c.Pass(10 * time.Second)
 					c.Say(connectortest.Ada, c.ada, "How can I help?")
 					c.Pass(10 * time.Second)
-					if got := page(id); strings.Count(got, "How can I help?") != 1 {
+					if got := c.visitorReads(id); strings.Count(got, "How can I help?") != 1 {
 						c.Errorf("after the owner has taken over, the visitor reads %s", got)
 					}
 					c.Say(connectortest.Ada, c.ada, "/person back")

@@ -179,8 +179,7 @@ func (c *chatHarness) wantTalk(id string, want []string) {
 		}
 		return talk
 	}
-	lines, err := c.browser.Reload(c.Context(), id)
-	c.Must(err)
+	lines := c.lines(id)
 	var page, desk []string
 	for _, l := range lines {
 		if l.Role == "assistant" && !strings.Contains(l.Text, "Ada") {
@@ -229,15 +228,7 @@ func TestPersonThroughFaults(t *testing.T) {
 		if got := strings.Join(c.since(bob, 0), "\n"); strings.Count(got, "⏰") != 1 {
 			t.Errorf("the person is reminded %d times: %q; want once", strings.Count(got, "⏰"), got)
 		}
-		page := func(id string) (all string) {
-			lines, err := c.browser.Reload(c.Context(), id)
-			c.Must(err)
-			for _, l := range lines {
-				all += l.Text + "\n"
-			}
-			return all
-		}
-		if got := page(first); strings.Count(got, "Bob hasn't replied yet.") != 1 {
+		if got := c.visitorReads(first); strings.Count(got, "Bob hasn't replied yet.") != 1 {
 			t.Errorf("the visitor reads %q", got)
 		}
 		c.Say(connectortest.Bob, bob, "Hello, what is it abuot?")
@@ -248,12 +239,12 @@ func TestPersonThroughFaults(t *testing.T) {
 			}
 		}
 		c.Pass(5 * time.Second)
-		if got := page(first); strings.Count(got, "it about?") != 1 || strings.Contains(got, "abuot") {
+		if got := c.visitorReads(first); strings.Count(got, "it about?") != 1 || strings.Contains(got, "abuot") {
 			t.Errorf("after an edit the visitor reads %q", got)
 		}
 		c.Say(connectortest.Ada, c.ada, "/block "+c.Account(connectortest.Bob))
 		c.Pass(2 * time.Minute)
-		if got := page(first); !strings.Contains(got, "Bob has left.") {
+		if got := c.visitorReads(first); !strings.Contains(got, "Bob has left.") {
 			t.Errorf("after the person was blocked the visitor reads %q", got)
 		}
 		if got := *c.readAll(c.send(first, "2", "Anyone?")).FullText; got == "" {
@@ -414,12 +405,7 @@ func TestPersonTakesOverOnTheOperatorsPage(t *testing.T) {
 				c.Errorf("the agent reads %s", got)
 			}
 		}
-		lines, err := c.browser.Reload(c.Context(), id)
-		c.Must(err)
-		var all string
-		for _, l := range lines {
-			all += l.Text + "\n"
-		}
+		all := c.visitorReads(id)
 		if strings.Count(all, "Ada**: Reply 0") != 1 || strings.Contains(all, "rude visitor") || strings.Contains(all, "Too early") {
 			c.Errorf("the visitor reads %s", all)
 		}
@@ -549,15 +535,7 @@ func TestPersonAsksForDrafts(t *testing.T) {
 			w.Press(connectortest.Ada, c.ada, 1-i)
 			c.Pass(10 * time.Second)
 		}
-		page := func() (all string) {
-			lines, err := c.browser.Reload(c.Context(), id)
-			c.Must(err)
-			for _, l := range lines {
-				all += l.Text + "\n"
-			}
-			return all
-		}
-		if got := page(); strings.Contains(got, "No idea") || strings.Count(got, "Ada**: Yes, all of it.") != 1 {
+		if got := c.visitorReads(id); strings.Contains(got, "No idea") || strings.Count(got, "Ada**: Yes, all of it.") != 1 {
 			c.Errorf("the visitor reads %s", got)
 		}
 		o := c.logIn(connectortest.Ada)
@@ -571,7 +549,7 @@ func TestPersonAsksForDrafts(t *testing.T) {
 		if got := o.post(talk, "do", "suggest", "id", request); !strings.Contains(got, "A third draft</textarea>") {
 			c.Errorf("the page is %s", got)
 		}
-		if got := page(); strings.Contains(got, "third draft") {
+		if got := c.visitorReads(id); strings.Contains(got, "third draft") {
 			c.Errorf("the visitor reads %s", got)
 		}
 		o.post(talk, "do", "hand back", "id", request)
@@ -632,14 +610,7 @@ func TestPersonOutsideOfTheOpeningHours(t *testing.T) {
 		}
 		onPage("/person")
 		c.Pass(12 * time.Minute)
-		fill(onPage, func() (all string) {
-			lines, err := c.browser.Reload(c.Context(), page)
-			c.Must(err)
-			for _, l := range lines {
-				all += l.Text + "\n"
-			}
-			return all
-		}, "No one has come yet")
+		fill(onPage, func() string { return c.visitorReads(page) }, "No one has come yet")
 	})
 }
 
@@ -703,8 +674,7 @@ func TestPersonOnTheOperatorsPageThroughFaults(t *testing.T) {
 		c.cfg.People.Staff = nil
 		c.start()
 		c.Pass(2 * time.Minute)
-		lines, err := c.browser.Reload(c.Context(), id)
-		c.Must(err)
+		lines := c.lines(id)
 		if got := lines[len(lines)-1].Text; !strings.Contains(got, "Bob has left.") {
 			c.Errorf("the visitor reads %q", got)
 		}
@@ -809,8 +779,7 @@ func TestPersonRepliesToCardMeanwhile(t *testing.T) {
 		c.waitShown(bob, "It costs 4 euros.")
 		c.Reply(connectortest.Ada, c.ada, card, "No, 5 euros.")
 		c.waitShown(c.ada, "This question has closed.")
-		lines, err := c.browser.Reload(c.Context(), id)
-		c.Must(err)
+		lines := c.lines(id)
 		if got := fmt.Sprint(lines); strings.Contains(got, "euros") || strings.Count(got, "Ada**: Send") != 1 {
 			c.Errorf("the user of the talk reads %s", got)
 		}
@@ -838,8 +807,7 @@ func TestPersonWhoWaitsTakesOver(t *testing.T) {
 		c.Pass(10 * time.Second)
 		c.Say(connectortest.Bob, bob, "What is it?")
 		c.Pass(10 * time.Second)
-		lines, err := c.browser.Reload(c.Context(), id)
-		c.Must(err)
+		lines := c.lines(id)
 		if got := lines[len(lines)-1].Text; !strings.Contains(got, "What is it?") {
 			c.Errorf("the user reads %q", got)
 		}
@@ -928,8 +896,7 @@ func TestPersonReadsCorrectionOfThePage(t *testing.T) {
 		c.waitShown(c.ada, "You're talking to")
 		c.readAll(c.send(id, "2", "Is it organc?"))
 		c.waitShown(c.ada, "organc")
-		lines, err := c.browser.Reload(c.Context(), id)
-		c.Must(err)
+		lines := c.lines(id)
 		said := lines[slices.IndexFunc(lines, func(l sim.Line) bool { return strings.Contains(l.Text, "organc") })]
 		address := c.browser.Base + "/api/conversations/" + id + "/messages/" + url.PathEscape(said.ID) + "/again/stream"
 		req, err := http.NewRequestWithContext(c.Context(), http.MethodPost, address, strings.NewReader(`{"text":"Is it organic?"}`))

@@ -138,8 +138,7 @@ func TestProgressOnThePage(t *testing.T) {
 		if diff := cmp.Diff(want, frames); diff != "" {
 			t.Error(diff)
 		}
-		lines, err := s.browser.Reload(s.Context(), id)
-		s.Must(err)
+		lines := s.lines(id)
 		if len(lines) != 2 || lines[1].Text != letMe+"\n\n"+playing+"\n\n"+enjoy {
 			t.Fatalf("a reload shows %+v", lines)
 		}

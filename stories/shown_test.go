@@ -100,8 +100,7 @@ func (s *harness) readPlayed(id string, st *sim.Stream) sim.Event {
 // wantChoiceLine compares a reload with what was told: the choice stands above the answer that asked.
 func (s *harness) wantChoiceLine(id, line string, done sim.Event) {
 	s.Helper()
-	lines, err := s.browser.Reload(s.Context(), id)
-	s.Must(err)
+	lines := s.lines(id)
 	if len(lines) != 3 || lines[1].Role != "user" || lines[1].Text != line || lines[2].Text != *done.FullText || lines[2].ID != done.MessageID ||
 		strings.Contains(lines[1].ClientMessageID, "/") {
 		s.Fatalf("a reload shows %+v", lines)

@@ -45,8 +45,7 @@ func TestVisitorsOfAPublicPage(t *testing.T) {
 		for _, command := range []string{"/status", "/model", "/usage", "/approvals", "/memory"} {
 			seen += s.readAll(s.send(id, command[1:], command)).Raw + "\n"
 		}
-		lines, err := s.browser.Reload(s.Context(), id)
-		s.Must(err)
+		lines := s.lines(id)
 		stored, err := json.Marshal(lines)
 		s.Must(err)
 		seen += string(stored)

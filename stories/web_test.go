@@ -29,8 +29,7 @@ func TestAnswer(t *testing.T) {
 		if got := *done.FullText; got != "Hello, how can I help?" {
 			t.Errorf(`the answer is %q; want "Hello, how can I help?"`, got)
 		}
-		lines, err := s.browser.Reload(s.Context(), c)
-		s.Must(err)
+		lines := s.lines(c)
 		if len(lines) != 2 || lines[0].Text != "Hi" || lines[0].ClientMessageID != "m1" || lines[1].Text != *done.FullText ||
 			lines[1].Role != "assistant" || lines[1].ID != done.MessageID {
 			t.Errorf("a reload shows %+v", lines)

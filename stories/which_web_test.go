@@ -92,8 +92,7 @@ func TestWhichTrackOnThePage(t *testing.T) {
 			if diff := cmp.Diff(want, frames); diff != "" {
 				s.Error(diff)
 			}
-			lines, err := s.browser.Reload(s.Context(), id)
-			s.Must(err)
+			lines := s.lines(id)
 			if m := lines[len(lines)-1]; len(m.Tools) != 1 || !strings.Contains(string(m.Tools[0]), file(address)) || m.Text != letMe+"\n\n"+train+"\n\n"+enjoy {
 				s.Errorf("a reload shows %+v", m)
 			}
