@@ -67,11 +67,7 @@ func TestPersonLosesTheRole(t *testing.T) {
 // A visitor deletes the conversation at the moment at which the person writes, and the gateway dies: the person is told, and no one else reads the words.
 func TestPersonWritesAsTheConversationIsDeleted(t *testing.T) {
 	withDesk(t, func(c *chatHarness, _ func()) {
-		id := c.newConversation()
-		c.readAll(c.send(id, "1", "/person about tea"))
-		c.waitShown(c.ada, "about tea")
-		c.Platform.(buttonPlatform).Press(connectortest.Ada, c.ada, 0)
-		c.waitShown(c.ada, "You're talking to")
+		id := c.talkToVisitor()
 		c.deleteConversation(id)
 		c.Say(connectortest.Ada, c.ada, "Your code is 4711")
 		c.WaitIdle()

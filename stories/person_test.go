@@ -37,31 +37,45 @@ func withDesk(t *testing.T, play func(c *chatHarness, restart func())) {
 // startDesk starts the gateway again with Ada as its owner, who writes to it.
 func (c *chatHarness) startDesk() {
 	c.Helper()
-	c.shutdown()
-	c.cfg.People.Owners = []config.Account{config.Account(c.Account(connectortest.Ada))}
-	c.start()
-	c.Pass(10 * time.Second)
+	ownedByAda(c)
 	c.Say(connectortest.Ada, c.ada, "Hello")
 	c.Pass(10 * time.Second)
 }
 
 // joinTalk asks for a person as Bob, and takes over as Ada.
-func (c *chatHarness) joinTalk(bob connectortest.Room) {
+func (c *chatHarness) joinTalk() (bob connectortest.Room) {
 	c.Helper()
+	bob = c.Direct(connectortest.Bob)
 	c.Say(connectortest.Bob, bob, "/person")
 	c.Pass(10 * time.Second)
 	c.Platform.(buttonPlatform).Press(connectortest.Ada, c.ada, 0)
 	c.waitShown(bob, "is here now")
+	return bob
 }
 
 // deleteConversation deletes a conversation of the page, as its visitor.
 func (c *chatHarness) deleteConversation(id string) {
 	c.Helper()
 	c.forgetConversation(id)
-	c.checks = append(c.checks, func(e *sim.Evidence) []string {
-		e.Seen, e.Accepted = nil, nil // they were deleted
-		return nil
-	})
+	c.allowDeletion()
+}
+
+// askForPerson asks for a person on the page, and returns the conversation once Ada has the card.
+func (c *chatHarness) askForPerson() (id string) {
+	c.Helper()
+	id = c.newConversation()
+	c.readAll(c.send(id, "1", "/person about tea"))
+	c.waitShown(c.ada, "about tea")
+	return id
+}
+
+// talkToVisitor is askForPerson, after which Ada takes over.
+func (c *chatHarness) talkToVisitor() (id string) {
+	c.Helper()
+	id = c.askForPerson()
+	c.Platform.(buttonPlatform).Press(connectortest.Ada, c.ada, 0)
+	c.waitShown(c.ada, "You're talking to")
+	return id
 }
 
 // since returns the texts of the bot in a room, without the first n.
@@ -267,16 +281,14 @@ func TestPersonThroughFaults(t *testing.T) {
 // answers again.
 func TestPersonOnOnePlatform(t *testing.T) {
 	onEachPlatform(t, nil, func(c *chatHarness) {
-		bob := c.Direct(connectortest.Bob)
 		c.shutdown()
 		c.cfg.People.Owners = []config.Account{config.Account(c.Account(connectortest.Eve))}
 		c.cfg.People.Staff = []config.Member{config.Member(c.Account(connectortest.Ada))}
-		c.cfg.People.Allowed = append(c.cfg.People.Allowed, config.Member(c.Account(connectortest.Bob)))
 		c.start()
 		c.Pass(10 * time.Second)
 		c.Say(connectortest.Ada, c.ada, "Hello")
 		c.Pass(10 * time.Second)
-		c.joinTalk(bob)
+		bob := c.joinTalk()
 		for _, side := range []struct {
 			from   connectortest.User
 			in, to connectortest.Room
@@ -324,9 +336,7 @@ func TestPersonOnOnePlatform(t *testing.T) {
 func TestPersonHandedBackOnTheOperatorsPage(t *testing.T) {
 	withDesk(t, func(c *chatHarness, _ func()) {
 		o := c.logIn(connectortest.Ada)
-		id := c.newConversation()
-		c.readAll(c.send(id, "1", "/person about tea"))
-		c.waitShown(c.ada, "about tea")
+		id := c.askForPerson()
 		if got := o.get("/requests"); !strings.Contains(got, "about tea") || !strings.Contains(got, "waits") {
 			c.Errorf("the page is %s", got)
 		}
@@ -354,9 +364,7 @@ func TestPersonHandedBackOnTheOperatorsPage(t *testing.T) {
 func TestPersonTakesOverOnTheOperatorsPage(t *testing.T) {
 	withDesk(t, func(c *chatHarness, restart func()) {
 		o := c.logIn(connectortest.Ada)
-		id := c.newConversation()
-		c.readAll(c.send(id, "1", "/person about tea"))
-		c.waitShown(c.ada, "about tea")
+		id := c.askForPerson()
 		request, talk := o.request()
 		if got := o.post(talk, "do", "write", "id", request, "key", "early", "text", "Too early"); !strings.Contains(got, "not there any more") || !strings.Contains(got, "Too early") {
 			c.Errorf("before taking over, a message is answered with %s", got)
@@ -513,9 +521,7 @@ func TestPersonSendsFilesOnTheOperatorsPage(t *testing.T) {
 func TestPersonAsksForDrafts(t *testing.T) {
 	withDesk(t, func(c *chatHarness, restart func()) {
 		w := c.Platform.(buttonPlatform)
-		id := c.newConversation()
-		c.readAll(c.send(id, "1", "/person about tea"))
-		c.waitShown(c.ada, "about tea")
+		id := c.askForPerson()
 		c.Say(connectortest.Ada, c.ada, "/person suggest")
 		c.waitShown(c.ada, "You're talking to the assistant.")
 		w.Press(connectortest.Ada, c.ada, 0)
@@ -566,7 +572,6 @@ func TestPersonAsksForDrafts(t *testing.T) {
 func TestPersonOutsideOfTheOpeningHours(t *testing.T) {
 	onEachPlatform(t, nil, func(c *chatHarness) {
 		bob := c.Direct(connectortest.Bob)
-		c.cfg.People.Allowed = append(c.cfg.People.Allowed, config.Member(c.Account(connectortest.Bob)))
 		c.cfg.People.Hours, c.cfg.Timezone = []string{"Wed 12:00-12:01"}, "UTC"
 		c.startDesk()
 		page := c.newConversation()
@@ -617,8 +622,6 @@ func TestPersonOutsideOfTheOpeningHours(t *testing.T) {
 // A message whose post fails twice with an unknown outcome is given up. Its author is told, on either side, and on the operator's page.
 func TestPersonIsToldOfALostMessage(t *testing.T) {
 	onTelegram(t, func(c *chatHarness, w *telegramworld.Platform) {
-		bob := c.Direct(connectortest.Bob)
-		c.cfg.People.Allowed = append(c.cfg.People.Allowed, config.Member(c.Account(connectortest.Bob)))
 		c.startDesk()
 		const lost = "It is unknown whether your last message reached "
 		say := func(from connectortest.User, in, to connectortest.Room, said string) {
@@ -634,7 +637,7 @@ func TestPersonIsToldOfALostMessage(t *testing.T) {
 				c.Errorf("the other side of %s reads %s", from, got)
 			}
 		}
-		c.joinTalk(bob)
+		bob := c.joinTalk()
 		say(connectortest.Ada, c.ada, bob, "Bob")
 		say(connectortest.Bob, bob, c.ada, "Ada")
 		c.Say(connectortest.Bob, bob, "/person back")
@@ -696,10 +699,8 @@ func TestPersonOnTheOperatorsPageThroughFaults(t *testing.T) {
 // a failed request was executed, the person is told of each.
 func TestPersonOutlivesAnOutage(t *testing.T) {
 	onEachPlatform(t, nil, func(c *chatHarness) {
-		bob := c.Direct(connectortest.Bob)
-		c.cfg.People.Allowed = append(c.cfg.People.Allowed, config.Member(c.Account(connectortest.Bob)))
 		c.startDesk()
-		c.joinTalk(bob)
+		bob := c.joinTalk()
 		if w, ok := c.Platform.(*telegramworld.Platform); ok {
 			w.Fake.Fault(telegramfake.Fault{Status: http.StatusBadGateway, Chat: telegramworld.Chat(bob).ID, Times: -1})
 		} else {
@@ -733,11 +734,7 @@ func TestPersonOutlivesAnOutage(t *testing.T) {
 // visitor reads everything once, and a message that the page sends again is not a second one.
 func TestPersonWritesToAClosedPage(t *testing.T) {
 	withDesk(t, func(c *chatHarness, restart func()) {
-		id := c.newConversation()
-		c.readAll(c.send(id, "1", "/person about tea"))
-		c.waitShown(c.ada, "about tea")
-		c.Platform.(buttonPlatform).Press(connectortest.Ada, c.ada, 0)
-		c.waitShown(c.ada, "You're talking to")
+		id := c.talkToVisitor()
 		c.send(id, "2", "Question 0").Close() // the page does not read what becomes of it
 		c.waitShown(c.ada, "Question 0")
 		c.Say(connectortest.Ada, c.ada, "Reply 0")
@@ -764,12 +761,8 @@ func TestPersonWritesToAClosedPage(t *testing.T) {
 // reaches the user of the talk, and words that are no reply go only there.
 func TestPersonRepliesToCardMeanwhile(t *testing.T) {
 	onEachPlatform(t, nil, func(c *chatHarness) {
-		bob, w := withHeld(c)
-		id := c.newConversation()
-		c.readAll(c.send(id, "1", "/person about tea"))
-		c.waitShown(c.ada, "about tea")
-		w.Press(connectortest.Ada, c.ada, 0)
-		c.waitShown(c.ada, "You're talking to")
+		bob, _ := withHeld(c)
+		id := c.talkToVisitor()
 		c.askHeld(bob, "How much is tea?", "Tea costs 3 euros.")
 		all := c.Messages(c.ada)
 		card := all[len(all)-1]
@@ -791,13 +784,8 @@ func TestPersonRepliesToCardMeanwhile(t *testing.T) {
 func TestPersonWhoWaitsTakesOver(t *testing.T) {
 	onEachPlatform(t, nil, func(c *chatHarness) {
 		w, bob := c.Platform.(buttonPlatform), c.Direct(connectortest.Bob)
-		c.shutdown()
-		c.cfg.People.Owners = []config.Account{config.Account(c.Account(connectortest.Ada))}
 		c.cfg.People.Staff = []config.Member{config.Member(c.Account(connectortest.Bob))}
-		c.start()
-		c.Pass(10 * time.Second)
-		c.Say(connectortest.Ada, c.ada, "Hello")
-		c.Pass(10 * time.Second)
+		c.startDesk()
 		c.Say(connectortest.Bob, bob, "/person")
 		c.Pass(10 * time.Second)
 		id := c.newConversation()
@@ -821,17 +809,8 @@ func TestPersonWhoWaitsTakesOver(t *testing.T) {
 // conversation ends the talk.
 func TestPersonCorrectsAndUserForgets(t *testing.T) {
 	onEachPlatform(t, nil, func(c *chatHarness) {
-		w, bob := c.Platform.(buttonPlatform), c.Direct(connectortest.Bob)
-		c.shutdown()
-		c.cfg.People.Owners = []config.Account{config.Account(c.Account(connectortest.Ada))}
-		c.start()
-		c.Pass(10 * time.Second)
-		c.Say(connectortest.Ada, c.ada, "Hello")
-		c.Pass(10 * time.Second)
-		c.Say(connectortest.Bob, bob, "/person")
-		c.Pass(10 * time.Second)
-		w.Press(connectortest.Ada, c.ada, 0)
-		c.waitShown(bob, "is here now")
+		c.startDesk()
+		bob := c.joinTalk()
 		c.Say(connectortest.Ada, c.ada, "A rude customer")
 		c.waitShown(bob, "A rude customer")
 		edit := func(from, to string) {
@@ -851,29 +830,17 @@ func TestPersonCorrectsAndUserForgets(t *testing.T) {
 		c.waitShown(bob, "Are you there?")
 		c.Say(connectortest.Bob, bob, "/new")
 		c.Pass(10 * time.Second)
-		w.Press(connectortest.Bob, bob, 0)
+		c.Platform.(buttonPlatform).Press(connectortest.Bob, bob, 0)
 		c.waitShown(c.ada, "The conversation with Bob was deleted.")
-		c.checks = append(c.checks, func(e *sim.Evidence) []string {
-			e.Seen, e.Accepted = nil, nil // they were deleted
-			return nil
-		})
+		c.allowDeletion()
 	})
 }
 
 // A person who blocks the bot on Telegram is replaced. A user who is blocked ends the talk.
 func TestPersonCanNotBeReached(t *testing.T) {
 	onEachPlatform(t, nil, func(c *chatHarness) {
-		w, bob := c.Platform.(buttonPlatform), c.Direct(connectortest.Bob)
-		c.shutdown()
-		c.cfg.People.Owners = []config.Account{config.Account(c.Account(connectortest.Ada))}
-		c.start()
-		c.Pass(10 * time.Second)
-		c.Say(connectortest.Ada, c.ada, "Hello")
-		c.Pass(10 * time.Second)
-		c.Say(connectortest.Bob, bob, "/person")
-		c.Pass(10 * time.Second)
-		w.Press(connectortest.Ada, c.ada, 0)
-		c.waitShown(bob, "is here now")
+		c.startDesk()
+		bob := c.joinTalk()
 		c.Say(connectortest.Ada, c.ada, "What is it?")
 		c.waitShown(bob, "What is it?")
 		if w, ok := c.Platform.(*telegramworld.Platform); ok {
@@ -889,24 +856,14 @@ func TestPersonCanNotBeReached(t *testing.T) {
 // The visitor of the page corrects the last message while a person answers: the person reads it, and the page is not told to send it again.
 func TestPersonReadsCorrectionOfThePage(t *testing.T) {
 	withDesk(t, func(c *chatHarness, _ func()) {
-		id := c.newConversation()
-		c.readAll(c.send(id, "1", "/person about tea"))
-		c.waitShown(c.ada, "about tea")
-		c.Platform.(buttonPlatform).Press(connectortest.Ada, c.ada, 0)
-		c.waitShown(c.ada, "You're talking to")
+		id := c.talkToVisitor()
 		c.readAll(c.send(id, "2", "Is it organc?"))
 		c.waitShown(c.ada, "organc")
 		lines := c.lines(id)
 		said := lines[slices.IndexFunc(lines, func(l sim.Line) bool { return strings.Contains(l.Text, "organc") })]
-		address := c.browser.Base + "/api/conversations/" + id + "/messages/" + url.PathEscape(said.ID) + "/again/stream"
-		req, err := http.NewRequestWithContext(c.Context(), http.MethodPost, address, strings.NewReader(`{"text":"Is it organic?"}`))
-		c.Must(err)
-		req.Header.Set("Content-Type", "application/json")
-		resp, err := c.browser.HTTP.Do(req)
-		c.Must(err)
-		c.Must(resp.Body.Close())
-		if resp.StatusCode != http.StatusOK {
-			c.Errorf("the correction is answered with %s", resp.Status)
+		again := "/api/conversations/" + id + "/messages/" + url.PathEscape(said.ID) + "/again/stream"
+		if status, reply := c.request(http.MethodPost, again, "application/json", []byte(`{"text":"Is it organic?"}`)); status != http.StatusOK {
+			c.Errorf("the correction is answered with %d %s", status, reply)
 		}
 		c.waitShown(c.ada, "organic?")
 	})
@@ -917,7 +874,6 @@ func TestPersonReadsCorrectionOfThePage(t *testing.T) {
 func TestPersonIsAskedForAfterFailures(t *testing.T) {
 	onEachPlatform(t, nil, func(c *chatHarness) {
 		bob := c.Direct(connectortest.Bob)
-		c.cfg.People.Allowed = append(c.cfg.People.Allowed, config.Member(c.Account(connectortest.Bob)))
 		c.startDesk()
 		c.Say(connectortest.Ada, c.ada, "/language de")
 		c.Pass(10 * time.Second)
@@ -956,7 +912,6 @@ func TestPersonIsAskedForAfterFailures(t *testing.T) {
 func TestPersonAfterFailuresOutsideOfTheOpeningHours(t *testing.T) {
 	onTelegram(t, func(c *chatHarness, _ *telegramworld.Platform) {
 		bob := c.Direct(connectortest.Bob)
-		c.cfg.People.Allowed = append(c.cfg.People.Allowed, config.Member(c.Account(connectortest.Bob)))
 		fail := func(who connectortest.User, in connectortest.Room) string {
 			n := len(c.since(in, 0))
 			for range 2 {
@@ -986,14 +941,12 @@ func TestPersonAfterFailuresOutsideOfTheOpeningHours(t *testing.T) {
 // closed theirs ends the talk.
 func TestPersonClosesDirectMessages(t *testing.T) {
 	onDiscord(t, func(c *chatHarness, w *discordworld.Platform) {
-		bob := c.Direct(connectortest.Bob)
-		c.cfg.People.Allowed = append(c.cfg.People.Allowed, config.Member(c.Account(connectortest.Bob)))
 		c.cfg.People.Staff = []config.Member{config.Member(c.Account(connectortest.Eve))}
 		c.startDesk()
 		eve := c.Direct(connectortest.Eve)
 		c.Say(connectortest.Eve, eve, "Hello")
 		c.Pass(10 * time.Second)
-		c.joinTalk(bob)
+		bob := c.joinTalk()
 		c.forgotten = map[string]bool{"": true} // refused messages are not shown
 		w.Fake.CloseDMs(w.User(connectortest.Ada))
 		c.Say(connectortest.Bob, bob, "My tea is cold")
