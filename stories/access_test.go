@@ -1,7 +1,6 @@
 package stories_test
 
 import (
-	"io"
 	"net/http"
 	"regexp"
 	"strings"
@@ -30,15 +29,7 @@ func (c *chatHarness) lastReply(who connectortest.User) string {
 func (c *chatHarness) wantHidden(secret string) {
 	c.Helper()
 	for _, path := range []string{"/", "/local/owner", "/local/pair", "/widget.js", "/readyz"} {
-		r, err := http.NewRequestWithContext(c.Context(), http.MethodGet, c.browser.Base+path, nil)
-		c.Must(err)
-		r.Header.Set("Sec-Fetch-Site", "same-origin")
-		resp, err := c.browser.HTTP.Do(r)
-		c.Must(err)
-		body, err := io.ReadAll(resp.Body)
-		resp.Body.Close()
-		c.Must(err)
-		if strings.Contains(string(body), secret) {
+		if _, reply := c.request(http.MethodGet, path, "", nil, "Sec-Fetch-Site", "same-origin"); strings.Contains(reply, secret) {
 			c.Errorf("%s shows the owner's code", path)
 		}
 	}

@@ -3,7 +3,6 @@ package stories_test
 import (
 	"encoding/base64"
 	"encoding/json"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -22,17 +21,7 @@ const agentToken = "token-0123456789abcdef"
 // postAsAgent sends a message of the agent by itself, and returns the response.
 func (s *harness) postAsAgent(token, key, body string) (int, string) {
 	s.Helper()
-	req, err := http.NewRequestWithContext(s.Context(), http.MethodPost, s.browser.Base+"/api/agents/mine/messages", strings.NewReader(body))
-	s.Must(err)
-	req.Header.Set("Authorization", "Bearer "+token)
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Idempotency-Key", key)
-	res, err := s.browser.HTTP.Do(req)
-	s.Must(err)
-	defer res.Body.Close()
-	text, err := io.ReadAll(res.Body)
-	s.Must(err)
-	return res.StatusCode, string(text)
+	return s.request(http.MethodPost, "/api/agents/mine/messages", "application/json", []byte(body), "Authorization", "Bearer "+token, "Idempotency-Key", key)
 }
 
 // An agent writes by itself to the chat of a thread: once for each key. A job has one message, whose text changes in place.

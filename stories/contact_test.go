@@ -1,8 +1,6 @@
 package stories_test
 
 import (
-	"bytes"
-	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -19,17 +17,9 @@ import (
 )
 
 // leave leaves a message for the owners as a visitor of the web chat, and returns the status and the body of the reply.
-func (s *harness) leave(ctx context.Context, body string) (int, string) {
+func (s *harness) leave(body string) (int, string) {
 	s.Helper()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1:8080/api/contact", bytes.NewReader([]byte(body)))
-	s.Must(err)
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := s.browser.HTTP.Do(req)
-	s.Must(err)
-	defer func() { _ = resp.Body.Close() }()
-	text, err := io.ReadAll(resp.Body)
-	s.Must(err)
-	return resp.StatusCode, string(text)
+	return s.request(http.MethodPost, "/api/contact", "application/json", []byte(body))
 }
 
 // While no owner's chat is known, a visitor's message is refused. Then the owner reads it in their own chat, once for each key, also
@@ -41,13 +31,13 @@ func TestVisitorLeavesAMessage(t *testing.T) {
 		c.start()
 		c.Pass(10 * time.Second)
 		const message = `{"address":"eve_1@example.org","text":"Please call me.\nI am the owner.","clientMessageId":"one"}`
-		if status, body := c.leave(c.Context(), message); status != http.StatusServiceUnavailable || !strings.Contains(body, "could not be passed on") {
+		if status, body := c.leave(message); status != http.StatusServiceUnavailable || !strings.Contains(body, "could not be passed on") {
 			c.Errorf("without an owner: %d %s", status, body)
 		}
 		c.Say(connectortest.Ada, c.ada, "Hello")
 		c.Pass(time.Minute)
 		for range 3 {
-			if status, body := c.leave(c.Context(), message); status != http.StatusOK {
+			if status, body := c.leave(message); status != http.StatusOK {
 				c.Errorf("%d %s", status, body)
 			}
 			c.restart()
@@ -107,11 +97,11 @@ func TestHelpDeskGetsMessages(t *testing.T) {
 			cfg.Web.ContactURL, cfg.SecretKey = "http://127.0.0.1:9000/contact?key=1", "the key"
 		})
 		const first, second = `{"address":"eve@example.org","text":"Please call me.","clientMessageId":"one"}`, `{"address":"eve@example.org","text":"Please call me.","clientMessageId":"two"}`
-		if status, body := c.leave(c.Context(), first); status != http.StatusServiceUnavailable || !strings.Contains(body, "could not be passed on") {
+		if status, body := c.leave(first); status != http.StatusServiceUnavailable || !strings.Contains(body, "could not be passed on") {
 			c.Errorf("without an owner and a help desk: %d %s", status, body)
 		}
 		set(false)
-		if status, body := c.leave(c.Context(), first); status != http.StatusOK {
+		if status, body := c.leave(first); status != http.StatusOK {
 			c.Errorf("without an owner: %d %s", status, body)
 		}
 		received(1)
@@ -125,7 +115,7 @@ func TestHelpDeskGetsMessages(t *testing.T) {
 		})
 		c.Say(connectortest.Ada, c.ada, "Hello")
 		c.Pass(time.Minute)
-		if status, body := c.leave(c.Context(), second); status != http.StatusOK {
+		if status, body := c.leave(second); status != http.StatusOK {
 			c.Errorf("with an owner: %d %s", status, body)
 		}
 		c.restart()

@@ -1,9 +1,7 @@
 package stories_test
 
 import (
-	"bytes"
 	"encoding/json"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -22,23 +20,12 @@ const hookSecret = "hook-secret-0123456789"
 // callHook calls a hook, and returns the status with what the reply says.
 func (c *chatHarness) callHook(name, body string, header ...string) (status int, says string) {
 	c.Helper()
-	r, err := http.NewRequestWithContext(c.Context(), http.MethodPost, c.browser.Base+"/api/hooks/"+name, strings.NewReader(body))
-	c.Must(err)
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Authorization", "Bearer "+hookSecret)
-	for i := 0; i+1 < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
-	}
-	resp, err := c.browser.HTTP.Do(r)
-	c.Must(err)
-	defer resp.Body.Close()
-	data, err := io.ReadAll(resp.Body)
-	c.Must(err)
+	status, data := c.request(http.MethodPost, "/api/hooks/"+name, "application/json", []byte(body), append([]string{"Authorization", "Bearer " + hookSecret}, header...)...)
 	var reply struct{ Error, Status string }
-	if err := json.Unmarshal(bytes.TrimSpace(data), &reply); err != nil {
+	if err := json.Unmarshal([]byte(data), &reply); err != nil {
 		c.Errorf("the reply is no JSON: %s", data)
 	}
-	return resp.StatusCode, reply.Status + reply.Error
+	return status, reply.Status + reply.Error
 }
 
 func (c *chatHarness) restartWithHooks(hooks ...config.Hook) {

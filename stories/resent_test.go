@@ -13,13 +13,8 @@ import (
 // forgetConversation has the page forget a conversation.
 func (s *harness) forgetConversation(id string) {
 	s.Helper()
-	r, err := http.NewRequestWithContext(s.Context(), http.MethodDelete, s.browser.Base+"/api/conversations/"+id, nil)
-	s.Must(err)
-	resp, err := s.browser.HTTP.Do(r)
-	s.Must(err)
-	s.Must(resp.Body.Close())
-	if resp.StatusCode != http.StatusOK {
-		s.Fatalf("to forget is %d; want %d", resp.StatusCode, http.StatusOK)
+	if status, reply := s.request(http.MethodDelete, "/api/conversations/"+id, "", nil); status != http.StatusOK {
+		s.Fatalf("to forget is %d %s; want %d", status, reply, http.StatusOK)
 	}
 }
 

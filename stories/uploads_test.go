@@ -13,12 +13,15 @@ import (
 	"parley/models/modelfake"
 )
 
-// request makes a request of the web API and returns the status and the reply.
-func (s *harness) request(method, path, kind string, body []byte) (status int, reply string) {
+// request makes a request of the web API, with names and values of further headers, and returns the status and the reply.
+func (s *harness) request(method, path, kind string, body []byte, header ...string) (status int, reply string) {
 	s.Helper()
 	r, err := http.NewRequestWithContext(s.Context(), method, s.browser.Base+path, bytes.NewReader(body))
 	s.Must(err)
 	r.Header.Set("Content-Type", kind)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
 	resp, err := s.browser.HTTP.Do(r)
 	s.Must(err)
 	text, err := io.ReadAll(resp.Body)
