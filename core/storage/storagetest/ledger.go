@@ -11,6 +11,7 @@ import (
 
 	"parley/core/chat"
 	"parley/core/quota"
+	"parley/internal/require"
 )
 
 func ledgerChecks() []storeCheck {
@@ -39,15 +40,13 @@ func tokens(bucket string, n, limit int) quota.Charge {
 
 func (s store) spent(day, bucket string, want quota.Cost) {
 	s.t.Helper()
-	got, err := s.Spent(s.t.Context(), day, bucket)
-	s.must(err)
+	got := require.Value(s.Spent(s.t.Context(), day, bucket))(s.t)
 	s.same("spent from "+bucket, got, want)
 }
 
 func (s store) spend(day, over string, charges ...quota.Charge) {
 	s.t.Helper()
-	got, err := s.Spend(s.t.Context(), day, charges...)
-	s.must(err)
+	got := require.Value(s.Spend(s.t.Context(), day, charges...))(s.t)
 	s.same("over its limit", got, over)
 }
 
@@ -87,8 +86,7 @@ func ledgerRace(t *testing.T, s store) {
 	}
 	all.Wait()
 	s.spent(day, "all", quota.Cost{Tokens: 250})
-	one, err := s.Spent(t.Context(), day, "person 0")
-	s.must(err)
+	one := require.Value(s.Spent(t.Context(), day, "person 0"))(s.t)
 	s.spent(day, "person 1", quota.Cost{Tokens: 250 - one.Tokens})
 }
 
@@ -98,8 +96,7 @@ func ledgerWarns(t *testing.T, s store) {
 		day, bucket string
 		first       bool
 	}{{day, "ada", true}, {day, "ada", false}, {day, "bob", true}, {"2026-11-22", "ada", true}, {day, "ada", false}} {
-		got, err := s.Warn(t.Context(), c.day, c.bucket)
-		s.must(err)
+		got := require.Value(s.Warn(t.Context(), c.day, c.bucket))(s.t)
 		s.same("the first warning of "+c.bucket+" on "+c.day, got, c.first)
 	}
 	s.spent(day, "ada", quota.Cost{Tokens: 1})
@@ -112,8 +109,7 @@ func ledgerCountsOnce(t *testing.T, s store) {
 	one := quota.Charge{Bucket: "ada", Cost: quota.Cost{Messages: 1}, Max: quota.Cost{Messages: 2}}
 	count := func(run chat.RunID, over string) {
 		t.Helper()
-		got, err := s.Count(t.Context(), day, run, one)
-		s.must(err)
+		got := require.Value(s.Count(t.Context(), day, run, one))(s.t)
 		s.same("over its limit", got, over)
 	}
 	first := s.opened("room", 1)
@@ -142,8 +138,7 @@ func ledgerCountsAttempts(t *testing.T, s store) {
 	s.beat("owner", time.Hour)
 	attempt := func(r chat.Run, over string, attempts, messages int) {
 		t.Helper()
-		got, err := s.Attempt(t.Context(), r.ID, r.Epoch, day, one)
-		s.must(err)
+		got := require.Value(s.Attempt(t.Context(), r.ID, r.Epoch, day, one))(s.t)
 		s.same("over its limit", got, over)
 		s.same("attempts", s.reread(r.ID).Attempts, attempts)
 		s.spent(day, "ada", quota.Cost{Messages: messages})
@@ -151,13 +146,11 @@ func ledgerCountsAttempts(t *testing.T, s store) {
 	first := s.start(s.opened("room", 1).ID, "owner")
 	attempt(first, "", 1, 1)
 	attempt(first, "", 2, 1)
-	over, err := s.Count(t.Context(), day, first.ID, one)
-	s.must(err)
+	over := require.Value(s.Count(t.Context(), day, first.ID, one))(s.t)
 	s.same("over its limit", over, "")
 	attempt(s.start(first.ID, "owner"), "", 3, 1)
 	second := s.start(s.opened("elsewhere", 1).ID, "owner")
-	_, err = s.Count(t.Context(), day, second.ID, one)
-	s.must(err)
+	require.Value(s.Count(t.Context(), day, second.ID, one))(s.t)
 	attempt(second, "", 1, 2)
 	third := s.start(s.opened("room 3", 1).ID, "owner")
 	attempt(third, "ada", 0, 2)
@@ -205,8 +198,7 @@ func ledgerReservesOnce(t *testing.T, s store) {
 	}
 	all.Wait()
 	s.spent(day, "all", quota.Cost{Tokens: 255})
-	one, err := s.Spent(t.Context(), day, "person 0")
-	s.must(err)
+	one := require.Value(s.Spent(t.Context(), day, "person 0"))(s.t)
 	s.spent(day, "person 1", quota.Cost{Tokens: 255 - one.Tokens})
 }
 
@@ -289,8 +281,7 @@ func ledgerUsed(t *testing.T, s store) {
 		{"2026-11-23", "2026-11-30", []string{"model/*", "total"}, nil},
 		{"2026-11-01", "2026-11-30", nil, nil},
 	} {
-		got, err := s.Used(t.Context(), c.from, c.to, c.buckets...)
-		s.must(err)
+		got := require.Value(s.Used(t.Context(), c.from, c.to, c.buckets...))(s.t)
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%v from %s to %s: %+v, not %+v", c.buckets, c.from, c.to, got, c.want)
 		}
@@ -311,15 +302,13 @@ func ledgerBounds(t *testing.T, s store) {
 		s.spend(day, "", tokens("low", math.MinInt, 0), tokens("low", math.MinInt, 0))
 		s.spent(day, "ada", quota.Cost{Messages: quota.MostTotal, Tokens: quota.MostTotal, USD: quota.MostTotal})
 		s.spent(day, "low", quota.Cost{Tokens: -quota.MostTotal})
-		over, err := s.Spend(t.Context(), day, tokens("ada", 1, 100))
-		s.must(err)
+		over := require.Value(s.Spend(t.Context(), day, tokens("ada", 1, 100)))(s.t)
 		s.same("over its limit", over, "ada")
 		got, over, err := s.Reserve(t.Context(), day, quota.Reservation{Least: 1, Most: 1, Included: 1}, tokens("ada", 0, 100))
 		s.must(err)
 		s.same("reserved "+over, got, 0)
 	}
-	all, err := s.Used(t.Context(), days[0], days[2], "ada", "low")
-	s.must(err)
+	all := require.Value(s.Used(t.Context(), days[0], days[2], "ada", "low"))(s.t)
 	const most = 3 * quota.MostTotal
 	s.same("used", all, []quota.Total{
 		{Bucket: "ada", Cost: quota.Cost{Messages: most, Tokens: most, USD: most}, Counts: quota.Counts{Input: most, Cached: most, Output: most, Unpriced: most}},
@@ -333,8 +322,7 @@ func ledgerKeeps(t *testing.T, s store) {
 	s.spend("2026-10-31", "", tokens("ada", 2, 0), tokens(quota.AnswerBuckets+"2", 2, 0))
 	s.spend("2026-11-01", "", tokens("ada", 4, 0))
 	for bucket, want := range map[string]int{"ada": 7, quota.AnswerBuckets + "1": 0, quota.AnswerBuckets + "2": 2, quota.AnswerBuckets + "3": 0} {
-		got, err := s.Used(t.Context(), "2026-10-01", "2026-11-01", bucket)
-		s.must(err)
+		got := require.Value(s.Used(t.Context(), "2026-10-01", "2026-11-01", bucket))(s.t)
 		sum := 0
 		for _, t := range got {
 			sum += t.Tokens

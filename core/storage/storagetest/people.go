@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 func peopleChecks() []storeCheck {
@@ -46,14 +47,11 @@ func peopleApproved(t *testing.T, s store) {
 	s.must(s.Approve(t.Context(), bob))
 	s.must(s.Approve(t.Context(), chat.Person{ID: "ada", Name: "Ada", Since: time.Now(), Address: bob.Address}))
 	ada.Name, ada.Address = "Ada", bob.Address
-	all, err := s.People(t.Context())
-	s.must(err)
+	all := require.Value(s.People(t.Context()))(s.t)
 	s.same("the people", all, []chat.Person{ada, bob})
-	got, err := s.Person(t.Context(), "ada")
-	s.must(err)
+	got := require.Value(s.Person(t.Context(), "ada"))(s.t)
 	s.same("one of them", got, ada)
-	waiting, err := s.PairingRequests(t.Context())
-	s.must(err)
+	waiting := require.Value(s.PairingRequests(t.Context()))(s.t)
 	s.same("the pending requests", waiting, []chat.PairingRequest{})
 	_, err = s.Owner(t.Context())
 	s.fails(err, chat.ErrNotFound)
@@ -134,8 +132,7 @@ func requestAgain(t *testing.T, s store) {
 		s.same("the code", got.Code, "FIRST")
 		s.same("she is told again", tell, c.tell)
 	}
-	waiting, err := s.PairingRequests(t.Context())
-	s.must(err)
+	waiting := require.Value(s.PairingRequests(t.Context()))(s.t)
 	s.same("the pending requests", waiting, []chat.PairingRequest{got})
 }
 
@@ -144,8 +141,7 @@ func requestEnds(t *testing.T, s store) {
 	_, _, err := s.RequestPairing(t.Context(), request("eve", "FIRST"), rule)
 	s.must(err)
 	time.Sleep(time.Hour)
-	waiting, err := s.PairingRequests(t.Context())
-	s.must(err)
+	waiting := require.Value(s.PairingRequests(t.Context()))(s.t)
 	s.same("the pending requests", waiting, []chat.PairingRequest{})
 	got, tell, err := s.RequestPairing(t.Context(), request("mallory", "SECOND"), rule)
 	s.must(err)
@@ -189,8 +185,7 @@ func requestRejected(t *testing.T, s store) {
 	s.must(s.Reject(t.Context(), "FIRST"))
 	s.fails(s.Reject(t.Context(), "FIRST"), chat.ErrNotFound)
 	s.fails(s.Reject(t.Context(), ""), chat.ErrNotFound)
-	waiting, err := s.PairingRequests(t.Context())
-	s.must(err)
+	waiting := require.Value(s.PairingRequests(t.Context()))(s.t)
 	s.same("the number of pending requests", len(waiting), 1)
 	s.same("the pending requests", waiting[0].Code, "OWNER")
 	time.Sleep(59 * time.Minute)

@@ -14,6 +14,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/storage"
+	"parley/internal/require"
 	"parley/internal/subtest"
 )
 
@@ -79,8 +80,7 @@ var done = answer.Outcome{Status: answer.Completed}
 
 func (s store) accept(in chat.Message, j chat.JoinRule) chat.Accepted {
 	s.t.Helper()
-	acc, err := s.Accept(s.t.Context(), in, j)
-	s.must(err)
+	acc := require.Value(s.Accept(s.t.Context(), in, j))(s.t)
 	return acc
 }
 
@@ -92,15 +92,13 @@ func (s store) opened(room chat.RoomID, n int) chat.Run {
 
 func (s store) runOf(acc chat.Accepted) chat.Run {
 	s.t.Helper()
-	r, err := s.Run(s.t.Context(), acc.Run)
-	s.must(err)
+	r := require.Value(s.Run(s.t.Context(), acc.Run))(s.t)
 	return r
 }
 
 func (s store) start(id chat.RunID, owner string) chat.Run {
 	s.t.Helper()
-	r, err := s.Start(s.t.Context(), id, owner)
-	s.must(err)
+	r := require.Value(s.Start(s.t.Context(), id, owner))(s.t)
 	return r
 }
 
@@ -111,8 +109,7 @@ func (s store) note(r chat.Run, n chat.Note) {
 
 func (s store) attempt(r chat.Run) {
 	s.t.Helper()
-	_, err := s.Attempt(s.t.Context(), r.ID, r.Epoch, "")
-	s.must(err)
+	require.Value(s.Attempt(s.t.Context(), r.ID, r.Epoch, ""))(s.t)
 }
 
 func (s store) finish(r chat.Run, out chat.Memory) {
@@ -128,16 +125,14 @@ func (s store) beat(owner string, d time.Duration) {
 
 func (s store) openRuns(room chat.RoomID) []chat.Run {
 	s.t.Helper()
-	open, err := s.OpenRuns(s.t.Context(), room)
-	s.must(err)
+	open := require.Value(s.OpenRuns(s.t.Context(), room))(s.t)
 	return open
 }
 
 // texts are those of Recent.
 func (s store) texts(room chat.RoomID, upTo chat.ResponseID, limit int) []string {
 	s.t.Helper()
-	all, err := s.Recent(s.t.Context(), room, chat.Said, upTo, limit)
-	s.must(err)
+	all := require.Value(s.Recent(s.t.Context(), room, chat.Said, upTo, limit))(s.t)
 	var texts []string
 	for _, m := range all {
 		texts = append(texts, m.Text)

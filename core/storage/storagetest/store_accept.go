@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 func acceptChecks() []storeCheck {
@@ -35,8 +36,7 @@ func acceptOpens(t *testing.T, s store) {
 		Inputs: []chat.MemoryID{in.ID}, Opened: time.Now(), Ready: time.Now().Add(time.Second)}
 	s.same("the run", s.runOf(acc), want)
 	s.same("the open runs", s.openRuns("room"), []chat.Run{want})
-	rooms, err := s.OpenRooms(t.Context())
-	s.must(err)
+	rooms := require.Value(s.OpenRooms(t.Context()))(s.t)
 	s.same("the open rooms", rooms, []chat.RoomID{"room"})
 }
 
@@ -54,12 +54,10 @@ func acceptDuplicate(t *testing.T, s store) {
 		s.same("accepted again", s.accept(other, j), want)
 	}
 	s.same("the run", s.runOf(first), before)
-	known, err := s.Known(t.Context(), other.Memory)
-	s.must(err)
+	known := require.Value(s.Known(t.Context(), other.Memory))(s.t)
 	s.same("known", known, want)
 	s.same("the memories", s.texts("room", 0, 10), []string{in.Text})
-	room, err := s.Room(t.Context(), "room")
-	s.must(err)
+	room := require.Value(s.Room(t.Context(), "room"))(s.t)
 	s.same("the room", room, in.Here())
 
 	r := s.start(first.Run, "owner")
@@ -76,8 +74,7 @@ func acceptAltered(t *testing.T, s store) {
 	want := s.accept(in, alone)
 	want.Duplicate, want.Altered = true, true
 	in.Text = "something else"
-	known, err := s.Known(t.Context(), in.Memory)
-	s.must(err)
+	known := require.Value(s.Known(t.Context(), in.Memory))(s.t)
 	s.same("known", known, want)
 	s.same("accepted again", s.accept(in, alone), want)
 	s.same("the memories", s.texts("room", 0, 10), []string{"message 1"})
@@ -117,8 +114,7 @@ func acceptRoom(t *testing.T, s store) {
 	in.Place.World, in.Place.Created = "world", time.Now().Add(-time.Hour)
 	s.accept(in, alone)
 	want := in.Here()
-	room, err := s.Room(t.Context(), "room")
-	s.must(err)
+	room := require.Value(s.Room(t.Context(), "room"))(s.t)
 	s.same("the room", room, want)
 
 	next := message("room", 2)
@@ -126,8 +122,7 @@ func acceptRoom(t *testing.T, s store) {
 	next.Place.World = want.World
 	want.Name, want.Kind = "renamed", chat.Thread
 	r := s.runOf(s.accept(next, alone))
-	room, err = s.Room(t.Context(), "room")
-	s.must(err)
+	room = require.Value(s.Room(t.Context(), "room"))(s.t)
 	s.same("the room that has changed", room, want)
 	s.same("the kind of the next run", r.RoomKind, chat.Thread)
 	s.same("the kind of the first run", s.openRuns("room")[0].RoomKind, chat.Group)

@@ -6,6 +6,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 func reopenedChecks() []storeCheck {
@@ -25,8 +26,7 @@ func runOfMessage(t *testing.T, s store) {
 	s.accept(message("room", 2), collect)
 	s.accept(message("room", 3), chat.JoinRule{NoRun: true})
 	for n := 1; n < 3; n++ {
-		r, err := s.RunOf(t.Context(), message("room", n).ID)
-		s.must(err)
+		r := require.Value(s.RunOf(t.Context(), message("room", n).ID))(s.t)
 		s.same("the run", r, s.runOf(acc))
 	}
 	r := s.start(acc.Run, "owner")
@@ -77,15 +77,13 @@ func runShowing(t *testing.T, s store) {
 		find("c/1", true, "of "+string(other), 50, "")
 	}
 	find("c/1", true, "unknown", 50, "")
-	all, err := s.ShownIn(t.Context(), "c/1", 50)
-	s.must(err)
+	all := require.Value(s.ShownIn(t.Context(), "c/1", 50))(s.t)
 	want := map[chat.RunID][]chat.Shown{}
 	for _, room := range []chat.RoomID{"c/1", "c/1/2", "c/1/30"} {
 		want[runs[room].ID] = []chat.Shown{{ID: "of " + string(room)}, {Part: 1, ID: `"quoted" ` + string(room)}}
 	}
 	s.same("the posted messages of a room and its topics", all, want)
-	some, err := s.ShownIn(t.Context(), "c/1", 2)
-	s.must(err)
+	some := require.Value(s.ShownIn(t.Context(), "c/1", 2))(s.t)
 	s.same("at most so many", len(some), 2)
 	find("nowhere", true, "of c/1", 50, "")
 
@@ -140,8 +138,7 @@ func reopenResults(t *testing.T, s store) {
 	var results []chat.Run
 	for _, id := range []string{"first", "second"} {
 		s.must(s.Ask(t.Context(), question(r, id)))
-		acc, err := s.Choose(t.Context(), id, 0, pick(chat.MemoryID(id)), "ada")
-		s.must(err)
+		acc := require.Value(s.Choose(t.Context(), id, 0, pick(chat.MemoryID(id)), "ada"))(s.t)
 		result := s.start(acc.Run, "owner")
 		s.finish(result, answerOf(result, "chosen"))
 		results = append(results, result)
@@ -160,11 +157,9 @@ func reopenResults(t *testing.T, s store) {
 func reopenRefused(t *testing.T, s store) {
 	refused := func(id chat.RunID) {
 		t.Helper()
-		before, err := s.Run(t.Context(), id)
-		s.must(err)
+		before := require.Value(s.Run(t.Context(), id))(s.t)
 		s.fails(s.Reopen(t.Context(), id), answer.ErrLost)
-		after, err := s.Run(t.Context(), id)
-		s.must(err)
+		after := require.Value(s.Run(t.Context(), id))(s.t)
 		s.same("the run", after, before)
 	}
 	s.fails(s.Reopen(t.Context(), "nothing"), chat.ErrNotFound)

@@ -6,6 +6,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 func approvalChecks() []storeCheck {
@@ -29,8 +30,7 @@ func pending(id string, room chat.RoomID, n int) chat.Approval {
 
 func (s store) asked(a chat.Approval) chat.Approval {
 	s.t.Helper()
-	stored, err := s.RequestApproval(s.t.Context(), a)
-	s.must(err)
+	stored := require.Value(s.RequestApproval(s.t.Context(), a))(s.t)
 	return stored
 }
 
@@ -85,8 +85,7 @@ func approvalExactText(t *testing.T, s store) {
 	if err := s.DecideApproval(t.Context(), "a", chat.Pending, chat.Approved, "\xff", time.Unix(60, 0)); err == nil {
 		t.Error("an invalid person was stored; want an error")
 	}
-	found, err := s.Approval(t.Context(), "a")
-	s.must(err)
+	found := require.Value(s.Approval(t.Context(), "a"))(s.t)
 	s.same("the approval", found, a)
 }
 
@@ -128,8 +127,7 @@ func approvalStanding(t *testing.T, s store) {
 	_, err = s.StandingApproval(t.Context(), "room", "kind")
 	s.fails(err, chat.ErrNotFound)
 	for id, want := range map[string]chat.Decision{"a": chat.Lapsed, "b": chat.Stopped, "c": chat.Stopped, "d": chat.Denied} {
-		a, err := s.Approval(t.Context(), id)
-		s.must(err)
+		a := require.Value(s.Approval(t.Context(), id))(s.t)
 		s.same("the decision about "+id+" after the room was cleared", a.Decision, want)
 	}
 	s.fails(s.DecideApproval(t.Context(), "c", chat.Approved, chat.Used, "owner", time.Unix(60, 0)), answer.ErrLost)

@@ -5,6 +5,7 @@ import (
 
 	"parley/core/quota"
 	"parley/core/storage"
+	"parley/internal/require"
 )
 
 // DamagedVectors checks that messages whose stored vectors can't be compared wait for others, and are found again with
@@ -37,8 +38,7 @@ func OldTotals(t *testing.T, s storage.Store, grow func()) {
 	grow()
 	st.spent("2026-11-21", "ada", quota.Cost{Messages: quota.MostTotal, Tokens: quota.MostTotal, USD: quota.MostTotal})
 	st.spend("2026-11-21", "", tokens("ada", 1, 0))
-	all, err := s.Used(t.Context(), "2026-11-20", "2026-11-21", "ada")
-	st.must(err)
+	all := require.Value(s.Used(t.Context(), "2026-11-20", "2026-11-21", "ada"))(st.t)
 	const most = 2 * quota.MostTotal
 	st.same("used", all, []quota.Total{
 		{Bucket: "ada", Cost: quota.Cost{Messages: most, Tokens: most, USD: most}, Counts: quota.Counts{Input: most, Cached: most, Output: most, Unpriced: most}},

@@ -8,6 +8,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/quota"
+	"parley/internal/require"
 )
 
 func deathChecks() []storeCheck {
@@ -35,8 +36,7 @@ func (s store) dies(r chat.Run, owner string) chat.Run {
 
 func (s store) reread(id chat.RunID) chat.Run {
 	s.t.Helper()
-	r, err := s.Run(s.t.Context(), id)
-	s.must(err)
+	r := require.Value(s.Run(s.t.Context(), id))(s.t)
 	return r
 }
 
@@ -163,8 +163,7 @@ var setAside = answer.Outcome{Status: answer.Failed, Failure: llm.SetAside}
 
 func (s store) setAside(limit int) (ids []chat.RunID) {
 	s.t.Helper()
-	all, err := s.SetAside(s.t.Context(), limit)
-	s.must(err)
+	all := require.Value(s.SetAside(s.t.Context(), limit))(s.t)
 	for _, r := range all {
 		s.same("the list", r, s.reread(r.ID))
 		ids = append(ids, r.ID)

@@ -8,6 +8,7 @@ import (
 
 	"parley/core/chat"
 	"parley/core/storage"
+	"parley/internal/require"
 )
 
 func directoryChecks() []storeCheck {
@@ -25,8 +26,7 @@ func directoryChecks() []storeCheck {
 
 func (s store) meets(e chat.Entity, want chat.News) {
 	s.t.Helper()
-	news, err := s.SaveEntity(s.t.Context(), e)
-	s.must(err)
+	news := require.Value(s.SaveEntity(s.t.Context(), e))(s.t)
 	s.same("the news of "+string(e.ID), news, want)
 }
 
@@ -65,8 +65,7 @@ func meetDetails(t *testing.T, s store) {
 	s.meets(ada, chat.Nothing)
 	s.meets(with(map[string]string{"language": "French"}), chat.Nothing)
 	s.meets(with(map[string]string{"language": "", "name": "Addy"}), chat.Changed)
-	got, err := s.Entity(t.Context(), "ada")
-	s.must(err)
+	got := require.Value(s.Entity(t.Context(), "ada"))(s.t)
 	s.same("ada", got, with(map[string]string{"name": "Addy"}))
 	if _, err := s.SaveEntity(t.Context(), with(map[string]string{"name": "\xff"})); err == nil {
 		t.Error("an invalid detail was stored; want an error")
@@ -77,11 +76,9 @@ func meetManyNames(t *testing.T, s store) {
 	var want []string
 	for i := range chat.MaxNames + 3 {
 		want = append(want, fmt.Sprint("name ", i))
-		_, err := s.SaveEntity(t.Context(), chat.Entity{ID: "ada", Names: want[i:]})
-		s.must(err)
+		require.Value(s.SaveEntity(t.Context(), chat.Entity{ID: "ada", Names: want[i:]}))(s.t)
 	}
-	got, err := s.Entity(t.Context(), "ada")
-	s.must(err)
+	got := require.Value(s.Entity(t.Context(), "ada"))(s.t)
 	s.same("the names", got.Names, want[3:])
 }
 
@@ -100,14 +97,12 @@ func worldNames(t *testing.T, s store) {
 		{chat.World{ID: "w", Connector: "fake", Gone: true}, chat.World{ID: "w", Connector: "fake", Name: "W", Gone: true}, chat.Nothing},
 		{chat.World{ID: "w", Connector: "fake", Name: "V"}, chat.World{ID: "w", Connector: "fake", Name: "V"}, chat.Came},
 	} {
-		news, err := s.SaveWorld(t.Context(), c.save)
-		s.must(err)
+		news := require.Value(s.SaveWorld(t.Context(), c.save))(s.t)
 		s.same("the news", news, c.news)
 		if c.want.ID == "" {
 			continue
 		}
-		got, err := s.World(t.Context(), "w")
-		s.must(err)
+		got := require.Value(s.World(t.Context(), "w"))(s.t)
 		s.same("the world", got, c.want)
 	}
 }
@@ -125,8 +120,7 @@ func memberships(t *testing.T, s store) {
 		{chat.Member{World: "w", Entity: "ada", Gone: true}, chat.Went},
 		{chat.Member{World: "w", Entity: "bob"}, chat.Came},
 	} {
-		news, err := s.SaveMember(t.Context(), c.save)
-		s.must(err)
+		news := require.Value(s.SaveMember(t.Context(), c.save))(s.t)
 		s.same(fmt.Sprintf("the news of %+v", c.save), news, c.want)
 	}
 	got, err := s.Members(t.Context(), "w", "", 10)
@@ -140,13 +134,11 @@ func memberships(t *testing.T, s store) {
 
 func memberPages(t *testing.T, s store) {
 	for _, id := range []chat.EntityID{"c", "a", "d", "b"} {
-		_, err := s.SaveMember(t.Context(), chat.Member{World: "w", Entity: id})
-		s.must(err)
+		require.Value(s.SaveMember(t.Context(), chat.Member{World: "w", Entity: id}))(s.t)
 	}
 	var got []chat.EntityID
 	for after := chat.EntityID(""); ; {
-		page, err := s.Members(t.Context(), "w", after, 3)
-		s.must(err)
+		page := require.Value(s.Members(t.Context(), "w", after, 3))(s.t)
 		if len(page) == 0 {
 			break
 		}
@@ -162,8 +154,7 @@ func worldRooms(t *testing.T, s store) {
 		s.must(s.SaveRoom(t.Context(), r))
 	}
 	for world, want := range map[chat.WorldID][]chat.RoomID{"w": {"r1", "r2"}, "v": {"r3"}, "u": nil, "": nil} {
-		got, err := s.RoomsOf(t.Context(), world)
-		s.must(err)
+		got := require.Value(s.RoomsOf(t.Context(), world))(s.t)
 		s.same("the rooms", got, want)
 	}
 }
@@ -175,8 +166,7 @@ func roomGone(t *testing.T, s store) {
 	gone.Gone = true
 	s.must(s.SaveRoom(t.Context(), gone))
 	for _, want := range []bool{true, false} {
-		got, err := s.Room(t.Context(), "room")
-		s.must(err)
+		got := require.Value(s.Room(t.Context(), "room"))(s.t)
 		s.same("the room is marked as deleted", got.Gone, want)
 		s.accept(message("room", 2), alone)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/internal/require"
 )
 
 func fileChecks() []storeCheck {
@@ -30,8 +31,7 @@ func (s store) shown(n int, files []llm.File) chat.Run {
 func (s store) shows(r chat.Run, want ...llm.File) {
 	s.t.Helper()
 	for n, w := range want {
-		b, err := s.File(s.t.Context(), r.ID, n)
-		s.must(err)
+		b := require.Value(s.File(s.t.Context(), r.ID, n))(s.t)
 		s.same("the file", b, w)
 	}
 	for _, n := range []int{-1, len(want)} {
@@ -52,8 +52,7 @@ func filesStay(t *testing.T, s store) {
 	s.must(s.Forget(t.Context(), message("room", 1).ID))
 	s.shows(first)
 	s.shows(second, twoFiles[1])
-	_, err := s.Clear(t.Context(), "room")
-	s.must(err)
+	require.Value(s.Clear(t.Context(), "room"))(s.t)
 	s.shows(second)
 }
 
@@ -83,8 +82,7 @@ func filesInParts(t *testing.T, s store) {
 	for _, c := range []struct{ from, length, want int64 }{
 		{0, 1, 1}, {9_999, 1, 1}, {9_999, 2, 1}, {10_000, 1, 0}, {20_000, 5, 0}, {0, 0, 0}, {4, 500, 500}, {0, 1 << 40, 10_000},
 	} {
-		p, err := s.FilePart(t.Context(), r.ID, 1, c.from, c.length)
-		s.must(err)
+		p := require.Value(s.FilePart(t.Context(), r.ID, 1, c.from, c.length))(s.t)
 		if p.Name != "a.txt" || p.Type != "text/plain" || p.Size != 10_000 || int64(len(p.Data)) != c.want {
 			t.Errorf("from %d, %d bytes: %q %q %d with %d bytes; want %d bytes of a.txt", c.from, c.length, p.Name, p.Type, p.Size, len(p.Data), c.want)
 		} else if c.want > 0 && !bytes.Equal(p.Data, data[c.from:c.from+c.want]) {

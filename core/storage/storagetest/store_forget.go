@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 func forgetChecks() []storeCheck {
@@ -22,8 +23,7 @@ func forgetChecks() []storeCheck {
 
 func (s store) memory(id chat.MemoryID) chat.Memory {
 	s.t.Helper()
-	m, err := s.Memory(s.t.Context(), id)
-	s.must(err)
+	m := require.Value(s.Memory(s.t.Context(), id))(s.t)
 	return m
 }
 
@@ -122,8 +122,7 @@ func clearRoom(t *testing.T, s store) {
 	s.opened("room", 2)
 	s.opened("other", 3)
 	clear := func() int {
-		n, err := s.Clear(t.Context(), "room")
-		s.must(err)
+		n := require.Value(s.Clear(t.Context(), "room"))(s.t)
 		return n
 	}
 	s.same("deleted", clear(), 3)
@@ -137,6 +136,5 @@ func clearRoom(t *testing.T, s store) {
 	s.same("the inputs", r.Inputs, []chat.MemoryID{})
 	s.finish(r, chat.Memory{})
 	s.same("the next turn", s.accept(message("room", 4), alone).Response, chat.ResponseID(3))
-	_, err := s.Room(t.Context(), "room")
-	s.must(err)
+	require.Value(s.Room(t.Context(), "room"))(s.t)
 }

@@ -8,6 +8,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/quota"
+	"parley/internal/require"
 )
 
 func joinChecks() []storeCheck {
@@ -241,8 +242,7 @@ func joinRunning(t *testing.T, s store) {
 	ended := s.reread(waits.ID)
 	s.same("the run before", []any{ended.Inputs, ended.Ending, ended.Outcome.Done()}, []any{[]chat.MemoryID(nil), answer.Superseded, false})
 	s.same("the prompt of the run", s.texts("room", r.Response, 10), []string{"message 1", "message 2"})
-	known, err := s.Known(t.Context(), message("room", 2).Memory)
-	s.must(err)
+	known := require.Value(s.Known(t.Context(), message("room", 2).Memory))(s.t)
 	s.same("the run of a repetition", known.Run, r.ID)
 	s.spent(day, "ada", quota.Cost{Messages: 1})
 	join(r, waits, "", answer.ErrLost) // again

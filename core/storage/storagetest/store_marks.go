@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 func markChecks() []storeCheck {
@@ -24,8 +25,7 @@ func markChecks() []storeCheck {
 // known is what in is known as.
 func (s store) known(in chat.Message) chat.Accepted {
 	s.t.Helper()
-	acc, err := s.Known(s.t.Context(), in.Memory)
-	s.must(err)
+	acc := require.Value(s.Known(s.t.Context(), in.Memory))(s.t)
 	return acc
 }
 
@@ -69,21 +69,17 @@ func markForgotten(t *testing.T, s store) {
 func markCleared(t *testing.T, s store) {
 	r := s.start(s.opened("room", 1).ID, "owner")
 	s.must(s.Ask(t.Context(), question(r, "q")))
-	press, err := s.Choose(t.Context(), "q", 0, pick("press"), "ada")
-	s.must(err)
+	press := require.Value(s.Choose(t.Context(), "q", 0, pick("press"), "ada"))(s.t)
 	carrier := s.start(press.Run, "owner")
 	s.finish(r, answerOf(r, "the answer"))
 	s.finish(carrier, chat.Memory{})
 	other := s.accept(message("other", 1), alone)
-	_, err = s.Clear(t.Context(), "room")
-	s.must(err)
+	require.Value(s.Clear(t.Context(), "room"))(s.t)
 	s.same("the message", s.known(message("room", 1)), chat.Accepted{Memory: "room/1", Response: 1, Duplicate: true})
-	acc, err := s.Known(t.Context(), pick("press"))
-	s.must(err)
+	acc := require.Value(s.Known(t.Context(), pick("press")))(s.t)
 	s.same("the choice", acc, chat.Accepted{Memory: "press", Response: 2, Duplicate: true})
 	s.must(s.Ask(t.Context(), question(r, "again")))
-	acc, err = s.Choose(t.Context(), "again", 0, pick("press"), "ada")
-	s.must(err)
+	acc = require.Value(s.Choose(t.Context(), "again", 0, pick("press"), "ada"))(s.t)
 	s.same("chosen again", acc, chat.Accepted{Memory: "press", Response: 2, Duplicate: true})
 	other.Duplicate = true
 	s.same("the memories of other rooms", s.known(message("other", 1)), other)
@@ -93,8 +89,7 @@ func markOpenRun(t *testing.T, s store) {
 	in := message("room", 1)
 	want := s.accept(in, alone)
 	want.Duplicate = true
-	_, err := s.Clear(t.Context(), "room")
-	s.must(err)
+	require.Value(s.Clear(t.Context(), "room"))(s.t)
 	s.same("accepted again", s.accept(in, alone), want)
 	s.same("the inputs", s.runOf(want).Inputs, []chat.MemoryID{})
 	r := s.start(want.Run, "owner")
@@ -106,21 +101,18 @@ func markOpenRun(t *testing.T, s store) {
 func markOnce(t *testing.T, s store) {
 	s.opened("room", 1)
 	for n, want := range []chat.Accepted{{Memory: "stop", Response: 1}, {Memory: "stop", Response: 1, Duplicate: true}} {
-		acc, err := s.Mark(t.Context(), "room", "stop")
-		s.must(err)
+		acc := require.Value(s.Mark(t.Context(), "room", "stop"))(s.t)
 		s.same(fmt.Sprintf("mark %d", n), acc, want)
 		s.opened("room", n+2)
 	}
 	again := message("room", 9)
 	again.ID = "stop"
 	s.same("accepted as a message", s.accept(again, alone), chat.Accepted{Memory: "stop", Response: 1, Duplicate: true})
-	acc, err := s.Mark(t.Context(), "room", "room/1")
-	s.must(err)
+	acc := require.Value(s.Mark(t.Context(), "room", "room/1"))(s.t)
 	if acc.Run == "" || !acc.Duplicate {
 		t.Errorf("the mark of a stored message is %+v; want a duplicate with its run", acc)
 	}
-	acc, err = s.Mark(t.Context(), "never seen", "elsewhere")
-	s.must(err)
+	acc = require.Value(s.Mark(t.Context(), "never seen", "elsewhere"))(s.t)
 	s.same("in an unknown room", acc, chat.Accepted{Memory: "elsewhere"})
 }
 
@@ -181,8 +173,7 @@ func markManyExpire(t *testing.T, s store) {
 	wg.Wait()
 	time.Sleep(time.Hour)
 	for n := range fresh {
-		_, err := s.Mark(t.Context(), "room", chat.MemoryID(fmt.Sprint("fresh ", n)))
-		s.must(err)
+		require.Value(s.Mark(t.Context(), "room", chat.MemoryID(fmt.Sprint("fresh ", n))))(s.t)
 	}
 	if steps := s.expire(time.Minute); steps > 10 {
 		t.Errorf("expiry took %d steps; want at most 10", steps)
@@ -192,7 +183,6 @@ func markManyExpire(t *testing.T, s store) {
 		s.fails(err, chat.ErrNotFound)
 	}
 	for n := range fresh {
-		_, err := s.Known(t.Context(), chat.Memory{ID: chat.MemoryID(fmt.Sprint("fresh ", n)), Room: "room"})
-		s.must(err)
+		require.Value(s.Known(t.Context(), chat.Memory{ID: chat.MemoryID(fmt.Sprint("fresh ", n)), Room: "room"}))(s.t)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/internal/require"
 )
 
 func memoryChecks() []storeCheck {
@@ -35,25 +36,20 @@ func memoryChecks() []storeCheck {
 
 func heardAgain(t *testing.T, s store) {
 	in := message("room", 1)
-	heard, err := s.Accept(t.Context(), in, chat.JoinRule{NoRun: true})
-	s.must(err)
+	heard := require.Value(s.Accept(t.Context(), in, chat.JoinRule{NoRun: true}))(s.t)
 	s.opened("room", 2)
 	in.Text = "edited"
-	again, err := s.Accept(t.Context(), in, alone)
-	s.must(err)
+	again := require.Value(s.Accept(t.Context(), in, alone))(s.t)
 	s.same("without a request", again, chat.Accepted{Memory: in.ID, Response: heard.Response, Duplicate: true, Altered: true})
-	again, err = s.Accept(t.Context(), in, chat.JoinRule{Again: true})
-	s.must(err)
+	again = require.Value(s.Accept(t.Context(), in, chat.JoinRule{Again: true}))(s.t)
 	s.same("on request it has a run of its own", []bool{again.Duplicate, again.Run != "", again.Response > heard.Response}, []bool{false, true, true})
 	s.same("the room", s.texts("room", 0, 10), []string{"message 2", "edited"})
 	in.Text = "edited once more"
-	once, err := s.Accept(t.Context(), in, chat.JoinRule{Again: true})
-	s.must(err)
+	once := require.Value(s.Accept(t.Context(), in, chat.JoinRule{Again: true}))(s.t)
 	s.same("a second time", once, chat.Accepted{Memory: in.ID, Run: again.Run, Response: again.Response, Duplicate: true, Altered: true})
 	s.same("the stored text", s.texts("room", 0, 10), []string{"message 2", "edited"})
 	s.must(s.Forget(t.Context(), in.ID))
-	gone, err := s.Accept(t.Context(), in, chat.JoinRule{Again: true})
-	s.must(err)
+	gone := require.Value(s.Accept(t.Context(), in, chat.JoinRule{Again: true}))(s.t)
 	s.same("after it was forgotten", []any{gone.Duplicate, s.texts("room", 0, 10)}, []any{true, []string{"message 2"}})
 }
 
@@ -68,8 +64,7 @@ func recentInterleaves(t *testing.T, s store) {
 	s.finish(second, answerOf(second, "answer 2"))
 	s.same("all", s.texts("room", 0, 10), []string{"message 1", "answer 1", "message 2", "answer 2", "message 3"})
 	s.same("the newest", s.texts("room", 0, 2), []string{"answer 2", "message 3"})
-	m, err := s.Memory(t.Context(), answerOf(first, "").ID)
-	s.must(err)
+	m := require.Value(s.Memory(t.Context(), answerOf(first, "").ID))(s.t)
 	s.same("the answer", m, answerOf(first, "answer 1"))
 }
 
@@ -118,8 +113,7 @@ func memoryWhole(t *testing.T, s store) {
 	s.must(err)
 	s.same("the memories", all, []chat.Memory{in.Memory, out})
 	for _, want := range all {
-		m, err := s.Memory(t.Context(), want.ID)
-		s.must(err)
+		m := require.Value(s.Memory(t.Context(), want.ID))(s.t)
 		s.same("the memory", m, want)
 	}
 	_, err = s.Memory(t.Context(), "nothing")
@@ -181,8 +175,7 @@ func saveRoom(t *testing.T, s store) {
 	again := chat.Room{ID: "room", Kind: chat.Thread, Connector: "other", Created: time.Now()}
 	s.must(s.SaveRoom(t.Context(), again))
 	again.Created = want.Created
-	room, err := s.Room(t.Context(), "room")
-	s.must(err)
+	room := require.Value(s.Room(t.Context(), "room"))(s.t)
 	s.same("the room", room, again)
 	s.same("the first turn", s.accept(message("room", 1), alone).Response, chat.ResponseID(1))
 	s.must(s.SaveRoom(t.Context(), want))
@@ -255,8 +248,7 @@ func roomsNamed(t *testing.T, s store) {
 	s.accept(in, alone)
 	wants := func(name string, author chat.EntityID, want ...chat.RoomID) {
 		t.Helper()
-		found, err := s.RoomsNamed(t.Context(), name, author)
-		s.must(err)
+		found := require.Value(s.RoomsNamed(t.Context(), name, author))(s.t)
 		var ids []chat.RoomID
 		for _, r := range found {
 			ids = append(ids, r.ID)
@@ -277,10 +269,8 @@ func roomsNamed(t *testing.T, s store) {
 	in.Place.World, in.Place.Name = "w", "Cellar"
 	s.accept(in, alone)
 	wants("cellar", "ada", "room 04")
-	_, err := s.SaveMember(t.Context(), chat.Member{World: "w", Entity: "ada"})
-	s.must(err)
-	_, err = s.SaveMember(t.Context(), chat.Member{World: "w", Entity: "ada", Gone: true})
-	s.must(err)
+	require.Value(s.SaveMember(t.Context(), chat.Member{World: "w", Entity: "ada"}))(s.t)
+	require.Value(s.SaveMember(t.Context(), chat.Member{World: "w", Entity: "ada", Gone: true}))(s.t)
 	wants("cellar", "ada")
 	wants("cellar", "", "room 04")
 	in.Place.Gone = true
@@ -293,8 +283,7 @@ func roomsNamed(t *testing.T, s store) {
 func roomAddress(t *testing.T, s store) {
 	wants := func(want chat.Address) {
 		t.Helper()
-		room, err := s.Room(t.Context(), "room")
-		s.must(err)
+		room := require.Value(s.Room(t.Context(), "room"))(s.t)
 		s.same("the address", room.Address, want)
 	}
 	s.must(s.SaveRoom(t.Context(), chat.Room{ID: "room", Kind: chat.Group}))
@@ -321,8 +310,7 @@ func roomAddress(t *testing.T, s store) {
 func attention(t *testing.T, s store) {
 	wants := func(want chat.Attention) {
 		t.Helper()
-		got, err := s.Attention(t.Context(), "room")
-		s.must(err)
+		got := require.Value(s.Attention(t.Context(), "room"))(s.t)
 		s.same("the attention", got, want)
 	}
 	wants(chat.Normal)

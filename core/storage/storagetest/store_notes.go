@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 func noteChecks() []storeCheck {
@@ -29,8 +30,7 @@ func noted(kind chat.NoteKind, key string, first, last chat.MemoryID) chat.RoomN
 
 func (s store) notes(room chat.RoomID, kind chat.NoteKind, limit int) []chat.RoomNote {
 	s.t.Helper()
-	all, err := s.Notes(s.t.Context(), room, kind, limit)
-	s.must(err)
+	all := require.Value(s.Notes(s.t.Context(), room, kind, limit))(s.t)
 	return all
 }
 
@@ -97,8 +97,7 @@ func noteForgotten(t *testing.T, s store) {
 	keys("1", "2", "3", "chosen")
 	s.must(s.Revise(t.Context(), ids[2], "another text", nil))
 	keys("3", "chosen")
-	_, err := s.Clear(t.Context(), "room")
-	s.must(err)
+	require.Value(s.Clear(t.Context(), "room"))(s.t)
 	keys()
 }
 
@@ -124,25 +123,20 @@ func noteCleared(t *testing.T, s store) {
 		s.same("the settings", len(s.notes("room", chat.SettingNote, 5)), settings)
 		s.same("the readers", len(s.notes("room", chat.ReaderNote, 5)), settings)
 		s.same("the links", len(s.notes("room", chat.LinkNote, 5)), settings)
-		got, err := s.Entity(t.Context(), "ada")
-		s.must(err)
+		got := require.Value(s.Entity(t.Context(), "ada"))(s.t)
 		s.same("ada", got, of)
 	}
 	kept(1, 1, ada)
-	n, err := s.Clear(t.Context(), "room")
-	s.must(err)
+	n := require.Value(s.Clear(t.Context(), "room"))(s.t)
 	s.same("deleted", n, 1)
 	kept(0, 1, ada)
-	_, err = s.ClearEntirely(t.Context(), "room", "")
-	s.must(err)
+	require.Value(s.ClearEntirely(t.Context(), "room", ""))(s.t)
 	kept(0, 0, ada)
 	s.opened("room", 3)
-	n, err = s.ClearEntirely(t.Context(), "room", "ada")
-	s.must(err)
+	n = require.Value(s.ClearEntirely(t.Context(), "room", "ada"))(s.t)
 	s.same("deleted", n, 1)
 	kept(0, 0, chat.Entity{ID: "ada", Connector: "fake"})
-	got, err := s.Entity(t.Context(), "bob")
-	s.must(err)
+	got := require.Value(s.Entity(t.Context(), "bob"))(s.t)
 	s.same("bob", got, bob)
 	s.same("the settings elsewhere", len(s.notes("other", chat.SettingNote, 5)), 1)
 	s.meets(chat.Entity{ID: "ada", Connector: "fake", Names: []string{"Ada"}}, chat.Changed)
@@ -185,8 +179,7 @@ func noteExpires(t *testing.T, s store) {
 // about returns the texts of the facts about a person.
 func (s store) about(person chat.EntityID, shared bool) (texts []string) {
 	s.t.Helper()
-	all, err := s.NotesAbout(s.t.Context(), person, chat.FactNote, shared, 3)
-	s.must(err)
+	all := require.Value(s.NotesAbout(s.t.Context(), person, chat.FactNote, shared, 3))(s.t)
 	for _, n := range all {
 		texts = append(texts, n.Text)
 	}
@@ -206,8 +199,7 @@ func (s store) knows(room chat.RoomID, kind chat.RoomKind, person chat.EntityID,
 // turns returns how many turns a room had.
 func (s store) turns(room chat.RoomID) chat.ResponseID {
 	s.t.Helper()
-	acc, err := s.Mark(s.t.Context(), room, chat.MemoryID(fmt.Sprint(room, time.Now().UnixNano())))
-	s.must(err)
+	acc := require.Value(s.Mark(s.t.Context(), room, chat.MemoryID(fmt.Sprint(room, time.Now().UnixNano()))))(s.t)
 	time.Sleep(time.Nanosecond)
 	return acc.Response
 }
@@ -233,7 +225,6 @@ func notesAboutForgotten(t *testing.T, s store) {
 	s.same("after a deletion", s.about("ada", false), []string{"second", "third"})
 	s.must(s.Revise(t.Context(), second, "something else", nil))
 	s.same("after an edit", s.about("ada", false), []string{"third"})
-	_, err := s.Clear(t.Context(), "group")
-	s.must(err)
+	require.Value(s.Clear(t.Context(), "group"))(s.t)
 	s.same("after a clear", s.about("ada", false), []string(nil))
 }

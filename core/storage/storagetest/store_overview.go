@@ -7,6 +7,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/internal/require"
 )
 
 func overviewChecks() []storeCheck {
@@ -27,8 +28,7 @@ func listsRuns(t *testing.T, s store) {
 	time.Sleep(time.Second)
 	open = s.opened("b", 1)
 	list := func(since time.Time, which chat.RunState, limit int) (ids []chat.RunID) {
-		all, err := s.RunsSince(t.Context(), since, which, limit)
-		s.must(err)
+		all := require.Value(s.RunsSince(t.Context(), since, which, limit))(s.t)
 		for _, r := range all {
 			ids = append(ids, r.ID)
 		}
@@ -52,8 +52,7 @@ func listsApprovals(t *testing.T, s store) {
 		time.Sleep(time.Second)
 	}
 	s.must(s.DecideApproval(t.Context(), "2", chat.Pending, chat.Denied, "olga", time.Now()))
-	all, err := s.PendingApprovals(t.Context(), 9)
-	s.must(err)
+	all := require.Value(s.PendingApprovals(t.Context(), 9))(s.t)
 	var ids []string
 	for _, a := range all {
 		ids = append(ids, a.ID)
@@ -68,23 +67,19 @@ func listsNotes(t *testing.T, s store) {
 		s.must(s.SaveNote(t.Context(), chat.RoomNote{Room: room, Kind: chat.FactNote, Key: "x", Text: "fact", At: time.Now()}))
 		time.Sleep(time.Minute)
 	}
-	all, err := s.NotesSince(t.Context(), chat.FeedbackNote, time.Now().Add(-90*time.Second), 9)
-	s.must(err)
+	all := require.Value(s.NotesSince(t.Context(), chat.FeedbackNote, time.Now().Add(-90*time.Second), 9))(s.t)
 	s.same("the new ones", len(all), 1)
 	s.same("the room", all[0].Room, chat.RoomID("b"))
-	all, err = s.NotesSince(t.Context(), chat.FeedbackNote, time.Time{}, 9)
-	s.must(err)
+	all = require.Value(s.NotesSince(t.Context(), chat.FeedbackNote, time.Time{}, 9))(s.t)
 	s.same("all", len(all), 2)
 }
 
 func findsPeople(t *testing.T, s store) {
 	for _, e := range []chat.Entity{{ID: "fake/1", Connector: "fake", Names: []string{"Ada", "Countess"}}, {ID: "fake/2", Connector: "fake", Names: []string{"100%", `Мария Özil & "Co" <x>`}}} {
-		_, err := s.SaveEntity(t.Context(), e)
-		s.must(err)
+		require.Value(s.SaveEntity(t.Context(), e))(s.t)
 	}
 	for part, want := range map[string]int{"": 2, "COUNT": 1, "fake/": 2, "fake/2": 1, "0%": 1, "%a": 0, "none": 0, "_": 0, "!": 0, "Мария": 1, "мария ö": 1, "ÖZIL": 1, "özil & \"co\" <X": 1, "Мирия": 0} {
-		all, err := s.FindEntities(t.Context(), part, 9)
-		s.must(err)
+		all := require.Value(s.FindEntities(t.Context(), part, 9))(s.t)
 		s.same("the number for "+part, len(all), want)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 func parkingChecks() []storeCheck {
@@ -31,8 +32,7 @@ func (s store) park(r chat.Run) chat.Run {
 
 func (s store) roomsOpen() []chat.RoomID {
 	s.t.Helper()
-	rooms, err := s.OpenRooms(s.t.Context())
-	s.must(err)
+	rooms := require.Value(s.OpenRooms(s.t.Context()))(s.t)
 	return rooms
 }
 
@@ -60,8 +60,7 @@ func parkAndWake(t *testing.T, s store) {
 	if p.Parked || !p.Held || p.Ending != "" || !p.Continues {
 		t.Errorf("the started run is %+v; want it held, with a continuation", p)
 	}
-	found, err := s.Continuation(t.Context(), r.ID)
-	s.must(err)
+	found := require.Value(s.Continuation(t.Context(), r.ID))(s.t)
 	s.same("the continuation", string(found), "go on")
 	s.fails(s.Wake(t.Context(), r.ID, ""), answer.ErrLost)
 	s.fails(s.Wake(t.Context(), "room#9", ""), answer.ErrLost)

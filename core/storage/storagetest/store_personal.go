@@ -14,6 +14,7 @@ import (
 	"parley/core/llm"
 	"parley/core/quota"
 	"parley/core/storage"
+	"parley/internal/require"
 	"parley/internal/subtest"
 )
 
@@ -46,8 +47,7 @@ func (s personalStore) export(person chat.EntityID) (all map[string][]string, pa
 	s.t.Helper()
 	all = map[string][]string{}
 	for next := ""; pages == 0 || next != ""; pages++ {
-		page, err := s.PersonalRecords(s.t.Context(), person, next)
-		s.must(err)
+		page := require.Value(s.PersonalRecords(s.t.Context(), person, next))(s.t)
 		for _, r := range page.Records {
 			if !json.Valid(r) {
 				s.t.Errorf("a record of %s is %s; want JSON", page.Section, r)
@@ -64,8 +64,7 @@ func (s personalStore) erase(person chat.EntityID) (d chat.PersonalDeletion) {
 	s.t.Helper()
 	d.Deleted = map[string]int{}
 	for more := true; more; {
-		step, err := s.DeletePersonal(s.t.Context(), person)
-		s.must(err)
+		step := require.Value(s.DeletePersonal(s.t.Context(), person))(s.t)
 		for section, n := range step.Deleted {
 			d.Deleted[section] += n
 		}
@@ -192,8 +191,7 @@ func personalDeleted(t *testing.T, s personalStore) {
 	s.fails(err, chat.ErrNotFound)
 	s.accept(by("bob", "group", chat.Group, 77), chat.JoinRule{NoRun: true})
 	s.same("the results for Ada's words", s.finds("group", 77, "bob", "ada"), [][]string(nil))
-	room, err := s.Room(t.Context(), "chat/ada")
-	s.must(err)
+	room := require.Value(s.Room(t.Context(), "chat/ada"))(s.t)
 	s.same("the stored chat", room.Name+fmt.Sprint(room.Chats), "[]")
 	s.same("nothing more", s.erase("ada").Deleted["messages"], 0)
 	again := s.accept(by("ada", "chat/ada", chat.Direct, 9), alone)
@@ -218,11 +216,9 @@ func personalShared(t *testing.T, s personalStore) {
 	s.accept(other, chat.JoinRule{NoRun: true})
 	s.erase("ada")
 	s.same("the remaining records", s.texts("group", 0, 9), []string{"said by bob: 2", "to both, quoting Ada", "said by bob: 3", "said by bob: 4"})
-	m, err := s.Memory(t.Context(), reply.ID)
-	s.must(err)
+	m := require.Value(s.Memory(t.Context(), reply.ID))(s.t)
 	s.same("the quote of Ada", m.Quoted, chat.Quoted{})
-	m, err = s.Memory(t.Context(), other.ID)
-	s.must(err)
+	m = require.Value(s.Memory(t.Context(), other.ID))(s.t)
 	s.same("the quote of Bob", m.Quoted, other.Quoted)
 	run = s.runOf(first)
 	s.same("the run's address", []chat.EntityID{run.Address.BilledTo, run.Address.AuthorizedByRole}, []chat.EntityID{"bob", "bob"})
@@ -234,8 +230,7 @@ func personalResumed(t *testing.T, s personalStore) {
 	for n := range 70 {
 		s.accept(by("ada", chat.RoomID(fmt.Sprint("room", n%3)), chat.Group, n), chat.JoinRule{NoRun: true})
 	}
-	first, err := s.DeletePersonal(t.Context(), "ada")
-	s.must(err)
+	first := require.Value(s.DeletePersonal(t.Context(), "ada"))(s.t)
 	if n := first.Deleted["messages"]; !first.More || n == 0 || n == 70 {
 		t.Errorf("the first step deleted %d messages, more: %v; want some of the 70, and more", n, first.More)
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 func pieceChecks() []storeCheck {
@@ -18,8 +19,7 @@ func piecesKept(_ *testing.T, s store) {
 	a, b, c := chat.PieceKeyOf("a"), chat.PieceKeyOf("b"), chat.PieceKeyOf("c")
 	read := func(model string, keys ...chat.PieceKey) map[chat.PieceKey][]byte {
 		s.t.Helper()
-		found, err := s.PieceVectors(s.t.Context(), model, keys)
-		s.must(err)
+		found := require.Value(s.PieceVectors(s.t.Context(), model, keys))(s.t)
 		return found
 	}
 	s.same("of none", len(read("m", a)), 0)
@@ -44,7 +44,6 @@ func piecesExpire(t *testing.T, s store) {
 		more, err = s.Expire(t.Context(), chat.Expiry{Rest: time.Now().Add(-time.Minute)})
 		s.must(err)
 	}
-	found, err := s.PieceVectors(t.Context(), "m", []chat.PieceKey{used, not})
-	s.must(err)
+	found := require.Value(s.PieceVectors(t.Context(), "m", []chat.PieceKey{used, not}))(s.t)
 	s.same("left", found, map[chat.PieceKey][]byte{used: {1}})
 }

@@ -7,6 +7,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 func questionChecks() []storeCheck {
@@ -64,8 +65,7 @@ func chooseOnce(t *testing.T, s store) {
 	s.same("its address", run.Address, want)
 	q.ResultRun, q.Choice, q.By, q.Name, q.BilledTo = acc.Run, 1, "ada", "Ada", "payer"
 	for _, id := range []chat.RunID{r.ID, acc.Run} {
-		got, err := s.QuestionOf(t.Context(), id)
-		s.must(err)
+		got := require.Value(s.QuestionOf(t.Context(), id))(s.t)
 		s.same("the question of "+string(id), got, q)
 	}
 	_, err = s.Choose(t.Context(), "q", 0, pick("again"), "ada")
@@ -87,10 +87,8 @@ func chooseWords(t *testing.T, s store) {
 		s.must(s.Ask(t.Context(), q))
 		in := pick(chat.MemoryID("press" + other))
 		in.Text = "neither"
-		acc, err := s.Choose(t.Context(), q.ID, 2, in, "ada")
-		s.must(err)
-		got, err := s.QuestionOf(t.Context(), acc.Run)
-		s.must(err)
+		acc := require.Value(s.Choose(t.Context(), q.ID, 2, in, "ada"))(s.t)
+		got := require.Value(s.QuestionOf(t.Context(), acc.Run))(s.t)
 		if len(got.Options) != want || want == 3 && got.Options[2] != "neither" || got.Choice != 2 || got.Details != "more" {
 			t.Errorf("chosen: %+v; want %d options", got, want)
 		}
@@ -104,27 +102,22 @@ func chooseKnown(t *testing.T, s store) {
 	s.must(s.Ask(t.Context(), question(r, "q")))
 	again := in.Memory
 	again.Kind = chat.KindCommand
-	got, err := s.Choose(t.Context(), "q", 0, again, "ada")
-	s.must(err)
+	got := require.Value(s.Choose(t.Context(), "q", 0, again, "ada"))(s.t)
 	want := acc
 	want.Duplicate = true
 	s.same("the choice", got, want)
-	open, err := s.OpenQuestions(t.Context(), "room")
-	s.must(err)
+	open := require.Value(s.OpenQuestions(t.Context(), "room"))(s.t)
 	s.same("the number of open questions", len(open), 1)
 	s.same("the inputs", s.runOf(acc).Inputs, []chat.MemoryID{in.ID})
 	s.same("the message", s.memory(in.ID), in.Memory)
 
-	first, err := s.Choose(t.Context(), "q", 1, pick("press"), "ada")
-	s.must(err)
+	first := require.Value(s.Choose(t.Context(), "q", 1, pick("press"), "ada"))(s.t)
 	first.Duplicate, first.Chosen = true, true
 	for range 2 {
-		got, err = s.Choose(t.Context(), "q", 1, pick("press"), "ada")
-		s.must(err)
+		got = require.Value(s.Choose(t.Context(), "q", 1, pick("press"), "ada"))(s.t)
 		s.same("chosen again", got, first)
 	}
-	got, err = s.Known(t.Context(), pick("press"))
-	s.must(err)
+	got = require.Value(s.Known(t.Context(), pick("press")))(s.t)
 	s.same("the choice", got, first)
 }
 
@@ -135,8 +128,7 @@ func chooseEarly(t *testing.T, s store) {
 		id := fmt.Sprint(n)
 		s.must(s.Ask(t.Context(), question(r, id)))
 		s.note(r, chat.Note{Verdict: verdict})
-		acc, err := s.Choose(t.Context(), id, 1, pick(chat.MemoryID(id)), "ada")
-		s.must(err)
+		acc := require.Value(s.Choose(t.Context(), id, 1, pick(chat.MemoryID(id)), "ada"))(s.t)
 		if run := s.runOf(acc); len(run.Shown) != n {
 			t.Errorf("with the verdict %v the run continues in %+v; want %d messages", verdict, run.Shown, n)
 		}
@@ -156,16 +148,14 @@ func chooseLate(t *testing.T, s store) {
 		over()
 		_, err := s.Choose(t.Context(), name, 0, pick("press"), "ada")
 		s.fails(err, answer.ErrLost)
-		open, err := s.OpenQuestions(t.Context(), "room")
-		s.must(err)
+		open := require.Value(s.OpenQuestions(t.Context(), "room"))(s.t)
 		s.same("the open runs", open, []chat.Question(nil))
 	}
 	ask("one")
 	s.must(s.Ask(t.Context(), question(other, "two")))
 	s.must(s.Withdraw(t.Context(), "room", r.ID))
 	s.must(s.Withdraw(t.Context(), "elsewhere", ""))
-	_, err := s.Choose(t.Context(), "two", 0, pick("press"), "ada")
-	s.must(err)
+	require.Value(s.Choose(t.Context(), "two", 0, pick("press"), "ada"))(s.t)
 }
 
 // The run that asked can be deleted by upkeep before its question is over. Then a choice has nothing to go on with, and
@@ -182,16 +172,14 @@ func chooseExpired(t *testing.T, s store) {
 	}
 	_, err := s.Run(t.Context(), r.ID)
 	s.fails(err, chat.ErrNotFound)
-	before, err := s.Question(t.Context(), "q")
-	s.must(err)
+	before := require.Value(s.Question(t.Context(), "q"))(s.t)
 	acc, err := s.Choose(t.Context(), "q", 0, pick("press"), "ada")
 	s.fails(err, answer.ErrLost)
 	s.same("the accepted message", acc, chat.Accepted{})
 	acc, err = s.Retire(t.Context(), "q")
 	s.fails(err, answer.ErrLost)
 	s.same("the closed questions", acc, chat.Accepted{})
-	after, err := s.Question(t.Context(), "q")
-	s.must(err)
+	after := require.Value(s.Question(t.Context(), "q"))(s.t)
 	s.same("the question", after, before)
 	_, err = s.Memory(t.Context(), "press")
 	s.fails(err, chat.ErrNotFound)
@@ -256,19 +244,16 @@ func askWith(t *testing.T, s store) {
 	q := question(chat.Run{}, "q")
 	acc := s.accept(message("room", 1), chat.JoinRule{Kind: chat.RunNotify, Ask: &q})
 	q.Run, q.Room = acc.Run, "room"
-	got, err := s.QuestionOf(t.Context(), acc.Run)
-	s.must(err)
+	got := require.Value(s.QuestionOf(t.Context(), acc.Run))(s.t)
 	s.same("the question", got, q)
 }
 
 func carryOn(t *testing.T, s store) {
 	r := s.start(s.opened("room", 1).ID, "owner")
 	s.must(s.Ask(t.Context(), question(r, "q")))
-	acc, err := s.Choose(t.Context(), "q", 0, pick("press"), "ada")
-	s.must(err)
+	acc := require.Value(s.Choose(t.Context(), "q", 0, pick("press"), "ada"))(s.t)
 	carrier := s.start(acc.Run, "owner") // though another run was started
-	_, err = s.Clear(t.Context(), "room")
-	s.must(err)
+	require.Value(s.Clear(t.Context(), "room"))(s.t)
 	s.finish(carrier, answerOf(carrier, "done"))
 	s.same("the memories", s.texts("room", 0, 10), []string{"done"})
 }

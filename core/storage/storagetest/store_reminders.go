@@ -9,6 +9,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 func reminderChecks() []storeCheck {
@@ -37,8 +38,7 @@ func (s store) adds(r ...chat.Reminder) {
 
 func (s store) reminders(room chat.RoomID, person chat.EntityID) []chat.Reminder {
 	s.t.Helper()
-	all, err := s.Reminders(s.t.Context(), room, person)
-	s.must(err)
+	all := require.Value(s.Reminders(s.t.Context(), room, person))(s.t)
 	return all
 }
 
@@ -94,8 +94,7 @@ func remindersDue(t *testing.T, s store) {
 		{all[0].Due, 2, all[1:]},
 		{all[0].Due, 0, nil},
 	} {
-		got, err := s.DueReminders(t.Context(), c.at, c.limit)
-		s.must(err)
+		got := require.Value(s.DueReminders(t.Context(), c.at, c.limit))(s.t)
 		s.same(fmt.Sprint("due at ", c.at), got, c.want)
 	}
 }
@@ -143,11 +142,9 @@ func reminderCleared(t *testing.T, s store) {
 	s.opened("room", 1)
 	s.opened("other", 2)
 	s.adds(reminder("a", "room", 1), reminder("b", "other", 1))
-	_, err := s.Clear(t.Context(), "room")
-	s.must(err)
+	require.Value(s.Clear(t.Context(), "room"))(s.t)
 	s.same("after a clear", len(s.reminders("room", "")), 1)
-	_, err = s.ClearEntirely(t.Context(), "room", "")
-	s.must(err)
+	require.Value(s.ClearEntirely(t.Context(), "room", ""))(s.t)
 	s.same("of a room that is gone", len(s.reminders("room", "")), 0)
 	s.same("elsewhere", len(s.reminders("other", "")), 1)
 }

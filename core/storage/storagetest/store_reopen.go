@@ -7,6 +7,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/storage"
+	"parley/internal/require"
 )
 
 func reopenChecks(reopen func(*testing.T, storage.Store) storage.Store) []storeCheck {
@@ -33,17 +34,13 @@ func reopenMemories(t *testing.T, s store, again func(store) store) {
 	r := s.start(s.opened("room", 1).ID, "owner")
 	s.finish(r, answerOf(r, "answer 1"))
 	s.accept(message("room", 2), chat.JoinRule{NoRun: true})
-	before, err := s.Recent(t.Context(), "room", chat.Said, 0, 10)
-	s.must(err)
-	kept, err := s.Room(t.Context(), "room")
-	s.must(err)
+	before := require.Value(s.Recent(t.Context(), "room", chat.Said, 0, 10))(s.t)
+	kept := require.Value(s.Room(t.Context(), "room"))(s.t)
 
 	s = again(s)
-	after, err := s.Recent(t.Context(), "room", chat.Said, 0, 10)
-	s.must(err)
+	after := require.Value(s.Recent(t.Context(), "room", chat.Said, 0, 10))(s.t)
 	s.same("the memories", after, before)
-	same, err := s.Room(t.Context(), "room")
-	s.must(err)
+	same := require.Value(s.Room(t.Context(), "room"))(s.t)
 	s.same("the room", same, kept)
 	if acc := s.accept(message("room", 1), alone); !acc.Duplicate || acc.Run != r.ID {
 		t.Errorf("an earlier message was accepted as %+v; want a duplicate with its run", acc)

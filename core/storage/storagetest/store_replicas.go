@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 func replicaChecks() []storeCheck {
@@ -38,8 +39,7 @@ func replicasListed(t *testing.T, s store) {
 	s.same("a run of a process that never beat waits", s.fleet().Waiting, 2)
 	for i, a := range []chat.Approval{{Decision: chat.Pending}, {Decision: chat.Pending}, {Decision: chat.Approved}} {
 		a.ID, a.Room, a.Run, a.At, a.Expires = fmt.Sprint("approval", i), "room", held.ID, time.Now(), time.Now().Add(time.Duration(1-i)*time.Hour)
-		_, err := s.RequestApproval(s.t.Context(), a)
-		s.must(err)
+		require.Value(s.RequestApproval(s.t.Context(), a))(s.t)
 	}
 	s.same("an approval is open, another one has expired", s.fleet().Approvals, 1)
 }
@@ -47,8 +47,7 @@ func replicasListed(t *testing.T, s store) {
 // fleet is what Replicas returns, with times in UTC.
 func (s store) fleet() chat.Fleet {
 	s.t.Helper()
-	f, err := s.Replicas(s.t.Context())
-	s.must(err)
+	f := require.Value(s.Replicas(s.t.Context()))(s.t)
 	for i := range f.Replicas {
 		f.Replicas[i].AliveUntil = f.Replicas[i].AliveUntil.UTC()
 	}

@@ -7,6 +7,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/internal/require"
 )
 
 func runChecks() []storeCheck {
@@ -43,8 +44,7 @@ func noteAddsUp(t *testing.T, s store) {
 	s.note(r, chat.Note{Acted: "done 1", Text: "so far"})
 	s.note(r, chat.Note{})
 	r.Text, r.Acting, r.Acted = "so far", "call 1", "done 1"
-	got, err := s.Run(t.Context(), r.ID)
-	s.must(err)
+	got := require.Value(s.Run(t.Context(), r.ID))(s.t)
 	s.same("the run", got, r)
 }
 
@@ -52,8 +52,7 @@ func noteShown(t *testing.T, s store) {
 	r := s.start(s.opened("room", 1).ID, "owner")
 	shown := func(want ...chat.Shown) {
 		t.Helper()
-		got, err := s.Run(t.Context(), r.ID)
-		s.must(err)
+		got := require.Value(s.Run(t.Context(), r.ID))(s.t)
 		s.same("the posted messages", got.Shown, want)
 	}
 	s.note(r, chat.Note{Shown: []chat.Shown{{Part: 0}, {Part: 1, ID: "m1"}}})
@@ -93,8 +92,7 @@ func epochFences(t *testing.T, s store) {
 		s.fails(s.Note(t.Context(), old.ID, epoch, chat.Note{Text: "old"}), answer.ErrLost)
 		s.fails(s.Finish(t.Context(), old.ID, epoch, done, answerOf(old, "old")), answer.ErrLost)
 	}
-	got, err := s.Run(t.Context(), old.ID)
-	s.must(err)
+	got := require.Value(s.Run(t.Context(), old.ID))(s.t)
 	s.same("the run", got, now)
 	s.same("the memories", s.texts("room", 0, 10), []string{"message 1"})
 	s.finish(now, answerOf(now, "new"))
@@ -110,8 +108,7 @@ func finishedIsLost(t *testing.T, s store) {
 	s.fails(s.Note(t.Context(), r.ID, r.Epoch, chat.Note{Text: "late"}), answer.ErrLost)
 	s.fails(s.Finish(t.Context(), r.ID, r.Epoch, answer.Outcome{Status: answer.Stopped}, answerOf(r, "again")), answer.ErrLost)
 	r.Held, r.Outcome = false, done
-	got, err := s.Run(t.Context(), r.ID)
-	s.must(err)
+	got := require.Value(s.Run(t.Context(), r.ID))(s.t)
 	s.same("the run", got, r)
 	s.same("the memories", s.texts("room", 0, 10), []string{"message 1", "the answer"})
 }
@@ -137,8 +134,7 @@ func finishFrees(t *testing.T, s store) {
 	s.same("the open runs", s.openRuns("room"), []chat.Run{second})
 	s.finish(s.start(second.ID, "owner"), chat.Memory{})
 	s.same("the open runs at the end", s.openRuns("room"), []chat.Run{})
-	rooms, err := s.OpenRooms(t.Context())
-	s.must(err)
+	rooms := require.Value(s.OpenRooms(t.Context()))(s.t)
 	s.same("the open rooms", rooms, []chat.RoomID{elsewhere.Room})
 }
 
@@ -171,8 +167,7 @@ func finishOutcomes(t *testing.T, s store) {
 	} {
 		r := s.start(s.opened("room", n).ID, "owner")
 		s.must(s.Finish(t.Context(), r.ID, r.Epoch, o, chat.Memory{}))
-		got, err := s.Run(t.Context(), r.ID)
-		s.must(err)
+		got := require.Value(s.Run(t.Context(), r.ID))(s.t)
 		s.same("the outcome", got.Outcome, o)
 		last = r
 	}

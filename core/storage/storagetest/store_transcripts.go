@@ -9,6 +9,7 @@ import (
 
 	"parley/core/chat"
 	"parley/core/storage"
+	"parley/internal/require"
 )
 
 // Transcripts tests the contract of [storage.Transcripts].
@@ -21,25 +22,21 @@ func Transcripts(t *testing.T, open func(t *testing.T) storage.Store) {
 		}
 		s.opened("first", 2)
 		s.must(s.SaveRoom(t.Context(), chat.Room{ID: "empty", Kind: chat.API, Created: time.Now()}))
-		all, err := s.ListRooms(t.Context(), "", 5)
-		s.must(err)
+		all := require.Value(s.ListRooms(t.Context(), "", 5))(s.t)
 		var listed []string
 		for _, l := range all {
 			listed = append(listed, string(l.ID)+" "+l.Name+" "+string(l.Author)+" "+l.Connector)
 		}
 		s.same("the rooms", listed, []string{"first the first ada fake", "second the second ada fake"})
 		for part, want := range map[string]int{"THE SEC": 1, "ada": 2, "fIrst": 1, "none": 0, "%": 0} {
-			all, err = s.ListRooms(t.Context(), part, 5)
-			s.must(err)
+			all = require.Value(s.ListRooms(t.Context(), part, 5))(s.t)
 			s.same("the number of rooms for "+part, len(all), want)
 		}
-		all, err = s.ListRooms(t.Context(), "", 1)
-		s.must(err)
+		all = require.Value(s.ListRooms(t.Context(), "", 1))(s.t)
 		s.same("the number of rooms", len(all), 1)
 		var texts []string
 		for page := (chat.PersonalPage{Next: ""}); ; {
-			page, err = s.RoomRecords(t.Context(), "first", page.Next)
-			s.must(err)
+			page = require.Value(s.RoomRecords(t.Context(), "first", page.Next))(s.t)
 			for _, r := range page.Records {
 				var m struct{ Text string }
 				s.must(json.Unmarshal(r, &m))
@@ -55,8 +52,7 @@ func Transcripts(t *testing.T, open func(t *testing.T) storage.Store) {
 			}
 		}
 		s.same("the messages", texts, []string{"message 1", "the answer", "message 2"})
-		page, err := s.RoomRecords(t.Context(), "none", "")
-		s.must(err)
+		page := require.Value(s.RoomRecords(t.Context(), "none", ""))(s.t)
 		s.same("the records of no room", len(page.Records), 0)
 	})
 }

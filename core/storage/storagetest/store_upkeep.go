@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 func upkeepChecks() []storeCheck {
@@ -31,8 +32,7 @@ func (s store) told(room chat.RoomID, n int) chat.Run {
 // wantsErased fails unless a run holds no text.
 func (s store) wantsErased(id chat.RunID, acted string) {
 	s.t.Helper()
-	r, err := s.Run(s.t.Context(), id)
-	s.must(err)
+	r := require.Value(s.Run(s.t.Context(), id))(s.t)
 	if r.Text != "" || r.Verdict != nil || r.Acting != acted || r.Acted != acted {
 		s.t.Errorf("the run %s holds %q, %+v, %q, %q; want no text", id, r.Text, r.Verdict, r.Acting, r.Acted)
 	}
@@ -103,10 +103,8 @@ func eraseRetired(t *testing.T, s store) {
 	s.must(s.Ask(t.Context(), question(r, "q")))
 	s.note(r, chat.Note{Verdict: &chat.Verdict{Outcome: done, Text: "the answer"}})
 	s.finish(r, answerOf(r, "the answer"))
-	acc, err := s.Retire(t.Context(), "q")
-	s.must(err)
-	_, err = s.Clear(t.Context(), "room")
-	s.must(err)
+	acc := require.Value(s.Retire(t.Context(), "q"))(s.t)
+	require.Value(s.Clear(t.Context(), "room"))(s.t)
 	carrier := s.start(acc.Run, "owner")
 	if r := s.runOf(chat.Accepted{Run: r.ID}); r.Verdict == nil {
 		t.Error("the run has lost its verdict; want it until the options are removed")
@@ -131,12 +129,10 @@ func expireRest(t *testing.T, s store) {
 	s.must(s.SaveNote(t.Context(), chat.RoomNote{Room: "noted", Kind: chat.SettingNote, Key: "k", Text: "t"}))
 	s.must(s.Approve(t.Context(), chat.Person{ID: "bob", Address: chat.Address{Connector: "fake", Room: "reached"}}))
 	for _, id := range []chat.EntityID{"ada", "bob", "member", "gone", "stranger"} {
-		_, err := s.SaveEntity(t.Context(), chat.Entity{ID: id, Names: []string{string(id)}})
-		s.must(err)
+		require.Value(s.SaveEntity(t.Context(), chat.Entity{ID: id, Names: []string{string(id)}}))(s.t)
 	}
 	for _, id := range []chat.EntityID{"member", "gone"} {
-		_, err := s.SaveMember(t.Context(), chat.Member{World: "world", Entity: id, Gone: id == "gone"})
-		s.must(err)
+		require.Value(s.SaveMember(t.Context(), chat.Member{World: "world", Entity: id, Gone: id == "gone"}))(s.t)
 	}
 	ended, open := s.told("room", 1), s.opened("room", 2)
 	s.must(s.Ask(t.Context(), question(ended, "q")))

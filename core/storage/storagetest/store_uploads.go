@@ -7,6 +7,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 func uploadChecks() []storeCheck {
@@ -33,8 +34,7 @@ func upload(room chat.RoomID, key string) chat.Upload {
 func (s store) sends(all ...chat.Upload) {
 	s.t.Helper()
 	for _, u := range all {
-		_, err := s.BeginUpload(s.t.Context(), u, chat.UploadRule{})
-		s.must(err)
+		require.Value(s.BeginUpload(s.t.Context(), u, chat.UploadRule{}))(s.t)
 		s.must(s.AddPiece(s.t.Context(), u.ID, u.Attempt, 0, []byte("a\x00b"), chat.UploadRule{}))
 		s.must(s.EndUpload(s.t.Context(), u.ID, u.Attempt, u.Type, []byte("small")))
 	}
@@ -72,8 +72,7 @@ func uploadWhole(t *testing.T, s store) {
 	s.fails(s.EndUpload(t.Context(), u.ID, u.Attempt, "image/gif", nil), answer.ErrLost)
 	s.fails(s.AddPiece(t.Context(), u.ID, u.Attempt, 2, []byte("x"), chat.UploadRule{}), answer.ErrLost)
 	for n, want := range map[int]string{0: "again \xff", 1: "second", chat.ThumbnailPiece: "small"} {
-		data, err := s.Piece(t.Context(), u.ID, n)
-		s.must(err)
+		data := require.Value(s.Piece(t.Context(), u.ID, n))(s.t)
 		s.same("a piece", string(data), want)
 	}
 	_, err = s.Piece(t.Context(), u.ID, 2)
@@ -98,8 +97,7 @@ func uploadAttempts(t *testing.T, s store) {
 	second := first
 	second.Attempt, second.Name = "2", "second"
 	for _, u := range []chat.Upload{first, second} {
-		_, err := s.BeginUpload(t.Context(), u, chat.UploadRule{Waiting: 1, Total: 3})
-		s.must(err)
+		require.Value(s.BeginUpload(t.Context(), u, chat.UploadRule{Waiting: 1, Total: 3}))(s.t)
 		s.must(s.AddPiece(t.Context(), u.ID, u.Attempt, 0, []byte(u.Attempt), chat.UploadRule{Total: 3}))
 	}
 	s.fails(s.AddPiece(t.Context(), first.ID, first.Attempt, 0, []byte("1"), chat.UploadRule{}), answer.ErrLost)
@@ -119,8 +117,7 @@ func uploadsWaiting(t *testing.T, s store) {
 	bobs := upload("room", "c")
 	bobs.Sender = "bob"
 	for _, u := range []chat.Upload{upload("room", "a"), upload("room", "b"), bobs} {
-		_, err := s.BeginUpload(t.Context(), u, rule)
-		s.must(err)
+		require.Value(s.BeginUpload(t.Context(), u, rule))(s.t)
 	}
 	_, err := s.BeginUpload(t.Context(), upload("room", "d"), rule)
 	s.fails(err, chat.ErrTooMany)
@@ -141,8 +138,7 @@ func (s store) grows(u chat.Upload, piece, n int, total int64) error {
 func (s store) begins(all ...chat.Upload) {
 	s.t.Helper()
 	for _, u := range all {
-		_, err := s.BeginUpload(s.t.Context(), u, chat.UploadRule{Total: 1})
-		s.must(err)
+		require.Value(s.BeginUpload(s.t.Context(), u, chat.UploadRule{Total: 1}))(s.t)
 	}
 }
 
@@ -181,8 +177,7 @@ func uploadsEvicted(t *testing.T, s store) {
 func (s store) evicted(want map[string]bool) {
 	s.t.Helper()
 	for key, want := range want {
-		u, err := s.Upload(s.t.Context(), "room/"+key)
-		s.must(err)
+		u := require.Value(s.Upload(s.t.Context(), "room/"+key))(s.t)
 		s.same(key+" is evicted", u.Evicted, want)
 	}
 }
@@ -240,8 +235,7 @@ func uploadsNamed(t *testing.T, s store) {
 	s.fails(err, chat.ErrNotFound)
 	s.sends(b)
 	for range 2 {
-		all, err := s.NameUploads(t.Context(), "room/2", b.ID, a.ID)
-		s.must(err)
+		all := require.Value(s.NameUploads(t.Context(), "room/2", b.ID, a.ID))(s.t)
 		b.Message, b.Complete, b.Thumbnail = "room/2", true, true
 		s.same("the attached uploads", all[0], b)
 		s.same("the attached uploads", all[1].Name, a.Name)
@@ -261,8 +255,7 @@ func uploadForgotten(t *testing.T, s store) {
 	s.accept(message("room", 3), chat.JoinRule{NoRun: true})
 	s.sends(upload("room", "a"), upload("room", "b"), upload("room", "c"))
 	for n, key := range []string{"a", "b", "c"} {
-		_, err := s.NameUploads(t.Context(), message("room", n+1).ID, "room/"+key)
-		s.must(err)
+		require.Value(s.NameUploads(t.Context(), message("room", n+1).ID, "room/"+key))(s.t)
 	}
 	s.must(s.Forget(t.Context(), "room/1"))
 	s.has("room", "b", "c")
@@ -274,15 +267,12 @@ func uploadsCleared(t *testing.T, s store) {
 	for _, room := range []chat.RoomID{"room", "other"} {
 		s.opened(room, 1)
 		s.sends(upload(room, "a"), upload(room, "b"))
-		_, err := s.NameUploads(t.Context(), chat.MemoryID(room+"/1"), string(room)+"/a")
-		s.must(err)
+		require.Value(s.NameUploads(t.Context(), chat.MemoryID(room+"/1"), string(room)+"/a"))(s.t)
 	}
-	_, err := s.Clear(t.Context(), "room")
-	s.must(err)
+	require.Value(s.Clear(t.Context(), "room"))(s.t)
 	s.has("room")
 	s.has("other", "a", "b")
-	_, err = s.ClearEntirely(t.Context(), "other", "")
-	s.must(err)
+	require.Value(s.ClearEntirely(t.Context(), "other", ""))(s.t)
 	s.has("other")
 }
 

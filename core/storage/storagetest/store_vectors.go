@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 func vectorChecks() []storeCheck {
@@ -23,8 +24,7 @@ func vectorChecks() []storeCheck {
 // embed gives the messages that wait for a vector the one of their text, and returns how many there were.
 func (s store) embed(model string, vectors map[string][]float32) (n int) {
 	s.t.Helper()
-	all, err := s.Unembedded(s.t.Context(), model, 100)
-	s.must(err)
+	all := require.Value(s.Unembedded(s.t.Context(), model, 100))(s.t)
 	var save []chat.Vector
 	for _, u := range all {
 		save = append(save, chat.Vector{Ticket: u.Ticket, Vector: vectors[u.Text]})
@@ -101,15 +101,13 @@ func forgottenVectors(_ *testing.T, s store) {
 	s.same("the memories", s.near("room", 4, "", "m", 1, 1), []string{"north"})
 
 	s.must(s.Revise(s.t.Context(), message("room", 2).ID, "northeast", nil))
-	old, err := s.Unembedded(s.t.Context(), "m", 1)
-	s.must(err)
+	old := require.Value(s.Unembedded(s.t.Context(), "m", 1))(s.t)
 	s.same("waiting", len(old), 1)
 	s.must(s.Revise(s.t.Context(), old[0].ID, "east", nil))
 	s.must(s.SaveVectors(s.t.Context(), "m", []chat.Vector{{Ticket: old[0].Ticket, Vector: []float32{0, 1}}}))
 	s.same("the vector of an old text", s.near("room", 4, "", "m", 0, 1), []string(nil))
 	s.embed("m", spots)
-	_, err = s.Clear(s.t.Context(), "room")
-	s.must(err)
+	require.Value(s.Clear(s.t.Context(), "room"))(s.t)
 	s.tells("room", 5, "north", "")
 	s.same("after Clear", s.near("room", 5, "", "m", 1, 0), []string(nil))
 }
@@ -156,8 +154,7 @@ func backfilled(_ *testing.T, s store) {
 	s.same("the size with files", size(100), []int{3, 19})
 	s.must(s.Revise(s.t.Context(), message("room", 3).ID, "?", nil))
 	for _, want := range []bool{true, true, false} {
-		more, err := s.Backfill(s.t.Context(), 1)
-		s.must(err)
+		more := require.Value(s.Backfill(s.t.Context(), 1))(s.t)
 		s.same("more", more, want)
 	}
 	s.same("waiting then", s.embed("m", spots), 2)
@@ -170,12 +167,10 @@ func indexedLate(_ *testing.T, s store) {
 	s.accept(old, alone)
 	s.tells("room", 2, "north", "")
 	s.tells("room", 3, "?", "")
-	_, err := s.IndexWords(s.t.Context(), 10, time.Now().Add(-time.Minute))
-	s.must(err)
+	require.Value(s.IndexWords(s.t.Context(), 10, time.Now().Add(-time.Minute)))(s.t)
 	s.same("waiting", s.embed("m", spots), 1)
 	s.same("by words", s.finds("room", 3, "", "east"), [][]string{{"east"}})
-	_, err = s.Backfill(s.t.Context(), 10)
-	s.must(err)
+	require.Value(s.Backfill(s.t.Context(), 10))(s.t)
 	s.same("waiting after a backfill", s.embed("m", spots), 1)
 }
 
@@ -193,8 +188,7 @@ func releasedVectors(_ *testing.T, s store) {
 	s.tells("room", 1, "east", "")
 	s.tells("room", 2, "north", "")
 	s.indexWithVectors()
-	taken, err := s.Unembedded(s.t.Context(), "m", 10)
-	s.must(err)
+	taken := require.Value(s.Unembedded(s.t.Context(), "m", 10))(s.t)
 	s.same("waiting", len(taken), 2)
 	s.must(s.ReleaseUnembedded(s.t.Context(), []chat.Ticket{taken[0].Ticket, taken[1].Ticket}))
 	s.same("waiting again", s.embed("m", spots), 2)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/core/chat"
+	"parley/internal/require"
 	"parley/internal/search"
 	"parley/internal/search/searchtest"
 )
@@ -136,8 +137,7 @@ func forgottenWords(_ *testing.T, s store) {
 	s.tells("room", 4, "where?", "")
 	s.index()
 	s.same("the rest", s.finds("room", 4, "", "unicorn"), [][]string{{"one more unicorn"}})
-	_, err := s.Clear(s.t.Context(), "room")
-	s.must(err)
+	require.Value(s.Clear(s.t.Context(), "room"))(s.t)
 	s.tells("room", 5, "where now?", "")
 	s.tells("other", 2, "and here?", "")
 	s.index()
@@ -165,8 +165,7 @@ func wordsInSteps(_ *testing.T, s store) {
 		s.tells("room", n+1, "an apple", "")
 	}
 	for i, want := range []bool{true, true, false, false} {
-		more, err := s.IndexWords(s.t.Context(), 2, time.Time{})
-		s.must(err)
+		more := require.Value(s.IndexWords(s.t.Context(), 2, time.Time{}))(s.t)
 		s.same(fmt.Sprintf("more after step %d", i), more, want)
 	}
 	s.tells("room", 6, "which?", "")
