@@ -129,7 +129,7 @@ func TestAskAbout(t *testing.T) {
 func TestUnknownInteractions(t *testing.T) {
 	withBot(t, func(w *botHarness) {
 		message := w.asksOther()
-		w.fake.Unknown(w.channel, w.ann)
+		w.fake.Interact(99, w.channel, w.ann, map[string]any{"type": "?"})
 		w.fake.Component(message, w.ann, map[string]any{"custom_id": offer.ID, "component_type": 88, "values": []any{1, "x"}})
 		w.fake.Component(message, w.ann, map[string]any{"custom_id": 7, "component_type": "?"})
 		w.settle()

@@ -40,12 +40,7 @@ func (w *Platform) PressLabel(from connectortest.User, in connectortest.Room, la
 
 // Write has a user write a text into the modal that was opened last, by a press of a message or by a menu; with more texts, one for each label.
 func (w *Platform) Write(from connectortest.User, in connectortest.Room, message, text string, more ...string) {
-	m := w.Fake.Opened()
-	if len(more) > 0 {
-		w.Fake.SubmitForm(string(in), message, w.users[from], m, append([]string{text}, more...)...)
-		return
-	}
-	w.Fake.SubmitModal(string(in), message, w.users[from], m.ID, m.Labels[0].Input.ID, text)
+	Submit(w, from, in, message, nil, append([]string{text}, more...)...)
 }
 
 // Buttons are the labels of all that can be pressed.
@@ -78,5 +73,5 @@ func Submit(w *Platform, from connectortest.User, in connectortest.Room, message
 	for _, f := range files {
 		all = append(all, discordfake.Attachment{Filename: f.Name, ContentType: f.Type, Data: f.Data})
 	}
-	w.Fake.SubmitFiles(string(in), message, w.users[from], w.Fake.Opened(), all, values...)
+	w.Fake.Submit(string(in), message, w.users[from], w.Fake.Opened(), all, values...)
 }

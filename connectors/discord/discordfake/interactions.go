@@ -110,17 +110,20 @@ func (s *Server) Component(messageID, userID string, data map[string]any) string
 
 // Modal is a modal as users see it.
 type Modal struct {
-	ID     string `json:"custom_id"`
-	Title  string `json:"title"`
-	Labels []struct {
-		Label       string `json:"label"`
-		Description string `json:"description"`
-		Input       struct {
-			Type  int    `json:"type"`
-			ID    string `json:"custom_id"`
-			Value string `json:"value"` // at first
-		} `json:"component"`
-	} `json:"components"`
+	ID     string  `json:"custom_id"`
+	Title  string  `json:"title"`
+	Labels []Label `json:"components"`
+}
+
+// Label is a label of a modal, with its input.
+type Label struct {
+	Label       string `json:"label"`
+	Description string `json:"description"`
+	Input       struct {
+		Type  int    `json:"type"`
+		ID    string `json:"custom_id"`
+		Value string `json:"value"` // at first
+	} `json:"component"`
 }
 
 // Opened is the modal that was opened last; its title is empty if there is none.
@@ -136,43 +139,33 @@ func (s *Server) Opened() (m Modal) {
 	return m
 }
 
-// SubmitModal has a user submit a modal with one text, which a press of a message opened if messageID is not empty. It returns the
-// interaction's id.
+// SubmitModal has a user submit a modal with one text. See Submit.
 func (s *Server) SubmitModal(channelID, messageID, userID, customID, input, text string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i := &interaction{kind: modalInteraction, user: s.mustUser(userID), channel: s.mustChannel(channelID)}
-	if messageID != "" {
-		i.pressed = s.mustMessage(messageID)
-	}
-	return s.interact(i, object{
-		"custom_id": customID, "components": []object{{"type": 18, "id": 1, "component": object{"type": 4, "id": 2, "custom_id": input, "value": text}}},
-	})
+	l := Label{}
+	l.Input.Type, l.Input.ID = 4, input
+	return s.Submit(channelID, messageID, userID, Modal{ID: customID, Labels: []Label{l}}, nil, text)
 }
 
-// SubmitForm has a user submit the modal m, which a press of a message opened, with a value for each label.
-func (s *Server) SubmitForm(channelID, messageID, userID string, m Modal, values ...string) string {
-	return s.SubmitFiles(channelID, messageID, userID, m, nil, values...)
-}
-
-// SubmitFiles is SubmitForm with files: the value of a label for files are their names, separated by commas. Bots get their addresses, and no message has them.
-func (s *Server) SubmitFiles(channelID, messageID, userID string, m Modal, files []Attachment, values ...string) string {
+// Submit has a user submit the modal m, which a press of a message opened if messageID is not empty, with values for the first labels. The value of a label for
+// files are their names, separated by commas: bots get their addresses, and no message has them. It returns the interaction's id.
+func (s *Server) Submit(channelID, messageID, userID string, m Modal, files []Attachment, values ...string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var all []object
 	attachments := object{}
 	hidden := &message{id: s.nextID(), channel: s.mustChannel(channelID)}
 	s.world.messages[hidden.id] = hidden
-	for i, l := range m.Labels {
-		in := object{"type": l.Input.Type, "id": 2*i + 2, "custom_id": l.Input.ID, "value": values[i]}
+	for i, value := range values {
+		l := m.Labels[i]
+		in := object{"type": l.Input.Type, "id": 2*i + 2, "custom_id": l.Input.ID, "value": value}
 		if l.Input.Type == 3 {
 			delete(in, "value")
-			in["values"] = []string{values[i]}
+			in["values"] = []string{value}
 		} else if l.Input.Type == 19 {
 			delete(in, "value")
 			ids := []string{}
 			for _, a := range files {
-				if strings.Contains(values[i], a.Filename) {
+				if strings.Contains(value, a.Filename) {
 					a.ID = s.nextID()
 					hidden.attachments = append(hidden.attachments, a)
 					ids = append(ids, a.ID)
@@ -183,15 +176,11 @@ func (s *Server) SubmitFiles(channelID, messageID, userID string, m Modal, files
 		}
 		all = append(all, object{"type": 18, "id": 2*i + 1, "component": in})
 	}
-	i := &interaction{kind: modalInteraction, user: s.mustUser(userID), channel: s.mustChannel(channelID), pressed: s.mustMessage(messageID)}
+	i := &interaction{kind: modalInteraction, user: s.mustUser(userID), channel: hidden.channel}
+	if messageID != "" {
+		i.pressed = s.mustMessage(messageID)
+	}
 	return s.interact(i, object{"custom_id": m.ID, "components": all, "resolved": object{"attachments": attachments}})
-}
-
-// Unknown dispatches an interaction of a type that no one knows yet.
-func (s *Server) Unknown(channelID, userID string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.interact(&interaction{kind: 99, user: s.mustUser(userID), channel: s.mustChannel(channelID)}, object{"type": "?"})
 }
 
 // Interact dispatches an interaction of a kind (2 is a command, 4 an autocomplete) with any data.
