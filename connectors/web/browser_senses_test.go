@@ -71,6 +71,9 @@ func playSentences(t *testing.T, g *gateway, p *tab) {
 	r.say(". Thanks.")
 	r.finish(completed, "")
 	p.wait(said + `.endsWith('|Which one|. Thanks.')`)
+	p.send("code")
+	g.next(t).finish(completed, "# Tea\n\nPay $5 or $6 for $x$:\n\n```python\nb > 1  # cups\n```")
+	p.wait(said + `.endsWith('Tea\n\nPay $5 or $6 for x:\n\npython\nb > 1  # cups')`)
 }
 
 // The Tab key goes from the head over the messages to the text field, in the order in which they are seen, and nothing moves with reduced motion.

@@ -54,7 +54,7 @@ export function Announcer({ text, live, fresh }: { text: string; live: boolean; 
     const end = live ? [...rest.matchAll(/[.!?؟…](?=\s)|[。！？]|\n\n/g)].at(-1) : { index: rest.length, 0: '' };
     if (!end || !rest) return;
     const until = end.index + end[0].length;
-    const words = rest.slice(0, until).replace(/\[([^\]]*)\]\([^)]*\)|[*_`#>|~]+/g, '$1').trim();
+    const words = rest.slice(0, until).replace(/\[([^\]]*)\]\([^)]*\)|\$([^\s$](?:[^$\n]*[^\s$])?)\$(?!\d)|^[#> ]+|[*_`|~]+/gm, '$1$2').trim();
     read.current += rest.slice(0, until);
     if (!words) return;
     region.current!.append(Object.assign(document.createElement('p'), { textContent: words }));
