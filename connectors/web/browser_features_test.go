@@ -504,6 +504,24 @@ func (v *verifier) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(fmt.Sprintf(`{"success": %t}`, r.FormValue("response") == "good")))}, nil
 }
 
+// If the script of the service can't be loaded, the page says so, and tries again with the next message.
+func playNoProof(t *testing.T, p *tab) {
+	g := start(t, newBackend(), listen(t, "127.0.0.1:0"), func(o *web.Options) {
+		o.Verify = web.Verify{SiteKey: "0x4AAA", Secret: "secret", Client: &http.Client{Transport: &verifier{}}}
+	})
+	p.before(`
+		const append = Element.prototype.append;
+		Element.prototype.append = function (...nodes) { return nodes[0]?.src?.includes('turnstile') ? nodes[0].onerror() : append.apply(this, nodes); };`)
+	p.offline.Store(true) // a refusal is an error to the console
+	p.open(g.url)
+	p.send("hello")
+	p.shows(".notice", "“challenges.cloudflare.com” can’t be loaded right now. Please try again.")
+	p.is(`(window.turnstile = { render: (place, { callback }) => callback('good') }, all('textarea')[0].value)`, "hello")
+	p.enter()
+	g.next(t).finish(completed, "Hi.")
+	p.shows(".answer .text", "Hi.")
+}
+
 // A new visitor solves the challenge of the service once, and again after a wrong proof. The stand-in for its script solves it by itself.
 func playProof(t *testing.T, p *tab) {
 	v := &verifier{}

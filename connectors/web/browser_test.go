@@ -312,6 +312,7 @@ func TestBrowser(t *testing.T) {
 	t.Run("restart while something is asked", func(t *testing.T) { playAskedRestart(t, newTab(t, ctx)) })
 	t.Run("restart in a call", func(t *testing.T) { playRestartInCall(t, newTab(t, ctx)) })
 	t.Run("proof of a person", func(t *testing.T) { playProof(t, newTab(t, ctx)) })
+	t.Run("no proof of a person", func(t *testing.T) { playNoProof(t, newTab(t, ctx)) })
 	t.Run("proof of a person with trusted types", func(t *testing.T) { playTrustedProof(t, newTab(t, ctx)) })
 	t.Run("contact", func(t *testing.T) { playContact(t, newTab(t, ctx)) })
 	t.Run("login", func(t *testing.T) { playLogIn(t, newTab(t, ctx)) })

@@ -119,14 +119,15 @@ export class Gateway {
 
   async #mint(): Promise<string | undefined> {
     const before = this.#visitor.token;
-    const response = await this.#proof(before).then((proof) => this.#fetch('POST', 'api/visitors', proof, undefined, before)).catch(() => null);
+    const proof = await this.#proof(before);
+    const response = await this.#fetch('POST', 'api/visitors', proof, undefined, before).catch(() => null);
     if (this.verify && !before && response) await this.#checked(response, 403); // nothing is accepted without a visitor, and a proof is used up
     const { visitor } = response?.ok ? await response.json() : {} as { visitor?: { token: string } };
     if (response?.status === 401) this.#visitor.forget();
     return visitor ? this.#visitor.keep(visitor.token, before) : before;
   }
 
-  // proof is that of a new visitor, where the gateway wants one.
+  // proof is that of a new visitor, where the gateway wants one. It throws a Refusal if its service fails.
   async #proof(before?: string): Promise<unknown> {
     return this.verify && !before && (await loadMore()).prove(this.verify);
   }

@@ -1,5 +1,8 @@
 // Proves to the gateway that a person uses the browser, with Turnstile or hCaptcha.
 
+import { Refusal } from './api';
+import { t } from './strings';
+
 interface Service { render(place: HTMLElement, options: object): unknown }
 
 const addresses = { hcaptcha: 'https://js.hcaptcha.com/1/api.js?render=explicit', turnstile: 'https://challenges.cloudflare.com/turnstile/v0/api.js?render=explicit' };
@@ -17,9 +20,14 @@ function trusted(): Policy {
   return policy ??= trustedTypes?.createPolicy('parley', rules) ?? rules;
 }
 
-// prove shows the challenge of a service until it is solved, and returns its proof, which the gateway accepts once.
-export async function prove(key: string): Promise<{ proof: string }> {
+// prove returns the proof of a challenge. It throws a Refusal if the service can't be loaded, or fails.
+export const prove = (key: string): Promise<{ proof: string }> => {
   const name = /^[\da-f]{8}-[\da-f]{4}-/i.test(key) ? 'hcaptcha' : 'turnstile'; // as in the gateway
+  return challenge(key, name).catch(() => { throw new Refusal(403, t('“{name}” can’t be loaded right now. Please try again.', { name: new URL(addresses[name]).host }), 0); });
+};
+
+// challenge shows the challenge of a service until it is solved, and returns its proof, which the gateway accepts once.
+async function challenge(key: string, name: Name): Promise<{ proof: string }> {
   const service = () => (window as unknown as Record<string, Service | undefined>)[name];
   if (!service()) {
     const src = trusted().createScriptURL(name);
