@@ -414,6 +414,9 @@ func TestPersonTakesOverOnTheOperatorsPage(t *testing.T) {
 			}
 		}
 		all := c.visitorReads(id)
+		if _, got := c.request(http.MethodGet, "/api/conversations/"+id+"/messages", "", nil); strings.Count(got, `"person":"Ada"`) != 1 {
+			c.Errorf("the messages are %s", got)
+		}
 		if strings.Count(all, "Ada**: Reply 0") != 1 || strings.Contains(all, "rude visitor") || strings.Contains(all, "Too early") {
 			c.Errorf("the visitor reads %s", all)
 		}

@@ -151,8 +151,12 @@ func playUnasked(t *testing.T, p *tab) {
 	p.wait(`all('.stop')[0].hidden`)
 	p.click(".reasoning summary")
 	post := func(id chat.MemoryID, text string, later time.Duration) {
+		m := chat.Memory{ID: id, Room: r.question.Room, Author: "agent", Text: text, At: time.Now().Add(later)}
+		if strings.HasPrefix(text, "**Ada**") {
+			m.Actions = []string{chat.PersonAction}
+		}
 		b.mu.Lock()
-		b.said[r.question.Room] = append(b.said[r.question.Room], chat.Memory{ID: id, Room: r.question.Room, Author: "agent", Text: text, At: time.Now().Add(later)})
+		b.said[m.Room] = append(b.said[m.Room], m)
 		b.mu.Unlock()
 		p.eval(`document.dispatchEvent(new Event('visibilitychange'))`) // otherwise it takes five seconds
 	}
@@ -169,8 +173,11 @@ func playUnasked(t *testing.T, p *tab) {
 	p.wait(`all('.answer .text')[1].innerText === 'Ada: Hello, Bob.'`)
 	p.wait(`all('.unseen[aria-live="polite"]')[0].lastChild.textContent === 'Ada: Hello, Bob.'`)
 	p.is(`all('.thoughts').map(({ textContent, parentNode }) => textContent + parentNode.open)`, "I think.true,false")
+	p.shot("a person")
 	post("ada/3", strings.Repeat("A long line.\n\n", 60), -time.Second)
 	p.wait(`all('.answer').length === 3 && all('.scroller')[0].scrollTop > 400`)
+	p.is(`all('.answer').map((one) => [...one.querySelectorAll('footer button')].map(({ ariaLabel }) => ariaLabel)).join('; ')`,
+		"Copy the answer,Good answer,Bad answer; Copy the answer; Copy the answer,Good answer,Bad answer") // the agent can't answer again for a person
 	p.write("a draft")
 	p.eval(`(all('.scroller')[0].scrollTop = 40, '')`)
 	p.wait(`!all('.latest')[0].hidden`)

@@ -88,7 +88,8 @@ type message struct {
 	Timestamp       int64           `json:"timestamp"` // milliseconds since 1970
 	ClientMessageID string          `json:"clientMessageId,omitempty"`
 	ReplyTo         string          `json:"replyToMessageId,omitempty"`
-	Files           []attached      `json:"files,omitempty"` // the attachments
+	Person          string          `json:"person,omitempty"` // who wrote it, instead of the agent
+	Files           []attached      `json:"files,omitempty"`  // the attachments
 	History         []string        `json:"actionCallbackHistory,omitempty"`
 	Tools           []frame         `json:"tools,omitempty"`
 	Interrupted     bool            `json:"interrupted,omitempty"`
@@ -173,7 +174,7 @@ func (w *Web) line(room chat.RoomID, m chat.Memory, who reader, offer *answer.Ch
 		ID: string(m.ID), Role: "assistant", Text: m.Text, Timestamp: m.At.UnixMilli(), ReplyTo: string(m.InReplyTo),
 		History: m.History, Tools: wishes{details: who.details}.pastTools(m), Interrupted: m.Interrupted, FailureKind: m.Failure, Choices: offer,
 	}
-	if !w.opts.wrote(m) {
+	if line.Person, _ = m.ByPerson(); !w.opts.wrote(m) {
 		line.Role, line.Files = "user", attachedTo(m)
 		if key, ok := strings.CutPrefix(string(m.ID), string(room)+"/"); ok { // the others are pressed options
 			line.ClientMessageID = key

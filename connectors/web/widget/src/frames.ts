@@ -26,7 +26,7 @@ export type Frame =
   | { type: 'reconnect'; after: number };
 
 export interface Message {
-  id: string; role: 'user' | 'assistant'; text: string; timestamp: number; clientMessageId?: string; replyToMessageId?: string; files?: StoredFile[];
+  id: string; role: 'user' | 'assistant'; text: string; timestamp: number; clientMessageId?: string; replyToMessageId?: string; person?: string; files?: StoredFile[];
   actionCallbackHistory?: string[]; tools?: ToolFrame[]; interrupted?: boolean; failureKind?: string; choices?: Choices; waiting?: boolean; feedback?: { rating: Rating };
 }
 

@@ -26,6 +26,8 @@ export interface Answer {
   unable?: boolean; // the agent failed, or a limit is reached
   choice?: boolean | undefined; // it is of a choice: then no line says that none was needed
   fresh?: boolean; // it has arrived whole, while the page was open
+  unasked?: boolean; // it answers no message
+  person?: string | undefined; // who wrote it, instead of the agent
 }
 
 export type Item = Question | Answer;
@@ -126,7 +128,7 @@ function recalled(before: Item[], messages: Message[]): Item[] {
 function fromHistory(message: Message, key: string, of: string): Answer {
   let answer = unanswered(key, of);
   for (const tool of message.tools ?? []) answer = called(answer, tool);
-  return { ...finished(answer, { ...message, type: 'done', fullText: message.text, messageId: message.id }), at: message.timestamp, rating: message.feedback?.rating ?? 'none' };
+  return { ...finished(answer, { ...message, type: 'done', fullText: message.text, messageId: message.id }), at: message.timestamp, rating: message.feedback?.rating ?? 'none', unasked: !message.replyToMessageId, person: message.person };
 }
 
 // heard is an answer after a frame of its stream.

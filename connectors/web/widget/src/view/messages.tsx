@@ -40,7 +40,8 @@ export const Answered = memo(({ controller, answer, agent, last, busy, view }: A
 ));
 
 function Footer({ controller, answer, last, busy }: { controller: Controller; answer: Answer; last: boolean; busy: boolean }) {
-  const { rating, text, failed, note, id } = answer;
+  const { rating, text, failed, note, id, unasked, person } = answer;
+  const rated = text && id && !failed && !person;
   const rate = (now: 'up' | 'down') => controller.rate(answer, rating === now ? 'none' : now);
   const shown = text !== '' || answer.calls.some(({ files, images }) => files.length + images.length > 0);
   if (!shown && !failed && !note) return null;
@@ -49,9 +50,9 @@ function Footer({ controller, answer, last, busy }: { controller: Controller; an
       {failed && <button type="button" class="retry" onClick={() => controller.retry(answer)}><Drawing name="retry" />{t('Try again')}</button>}
       {note && <span class="note">{note}</span>}
       {text && <Copy label={t('Copy the answer')} text={text} />}
-      {text && id && !failed && <Button icon="up" label={t('Good answer')} pressed={rating === 'up'} onClick={() => rate('up')} />}
-      {text && id && !failed && <Button icon="up" class="turned" label={t('Bad answer')} pressed={rating === 'down'} onClick={() => rate('down')} />}
-      {last && id && !busy && !failed && <Button icon="retry" label={t('Answer again')} onClick={() => controller.regenerate()} />}
+      {rated && <Button icon="up" label={t('Good answer')} pressed={rating === 'up'} onClick={() => rate('up')} />}
+      {rated && <Button icon="up" class="turned" label={t('Bad answer')} pressed={rating === 'down'} onClick={() => rate('down')} />}
+      {last && id && !busy && !failed && !unasked && <Button icon="retry" label={t('Answer again')} onClick={() => controller.regenerate()} />}
       {shown && <Time at={answer.at} />}
     </footer>
   );
