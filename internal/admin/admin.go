@@ -40,6 +40,7 @@ type Store interface {
 	storage.People
 	storage.Fleet
 	storage.Memories
+	storage.Files
 	storage.Approvals
 	turn.ReceiptStore
 	access.EntityStore

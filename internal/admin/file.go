@@ -25,11 +25,19 @@ type attached struct {
 	Picture   bool
 }
 
-// attachedTo returns the files of a message. The text has its links.
+// attachedTo returns the files of a message, or those that the calls of an answer have shown. The text has its links.
 func attachedTo(m chat.Memory) (all []attached) {
+	add := func(n int, name, kind string) {
+		all = append(all, attached{cmp.Or(name, "file"), fmt.Sprint(Path, "/file?id=", url.QueryEscape(string(m.ID)), "&n=", n), (llm.File{Type: kind}).Picture()})
+	}
 	for n, f := range m.Files {
 		if !f.Link && f.Ref != "" {
-			all = append(all, attached{cmp.Or(f.Name, "file"), fmt.Sprint(Path, "/file?id=", url.QueryEscape(string(m.ID)), "&n=", n), (llm.File{Type: f.Type}).Picture()})
+			add(n, f.Name, f.Type)
+		}
+	}
+	for _, c := range m.Calls { // an answer has no attachments
+		for _, f := range c.Files {
+			add(f.N, f.Name, f.Type)
 		}
 	}
 	return all
@@ -46,16 +54,15 @@ func openFile(a *Admin, rw http.ResponseWriter, v *visit) {
 	query := v.URL.Query()
 	m, err := a.Store.Memory(v.Context(), chat.MemoryID(query.Get("id")))
 	n, wrong := strconv.Atoi(query.Get("n"))
-	if err == nil && (wrong != nil || n < 0 || n >= len(m.Files) || m.Files[n].Link) {
-		err = chat.ErrNotFound
-	}
-	var room chat.Room
-	if err == nil {
-		room, err = a.Store.Room(v.Context(), m.Room)
-	}
 	var f llm.File
-	if err == nil {
-		f, err = a.Fetch(v.Context(), room.Connector, m.Files[n], maxFile)
+	switch answered := m.Author == a.Agent.Entity(); {
+	case err != nil:
+	case wrong != nil || n < 0 || !answered && (n >= len(m.Files) || m.Files[n].Link):
+		err = chat.ErrNotFound
+	case answered:
+		f, err = a.Store.File(v.Context(), chat.RunID(m.ID), n) // an answer has the id of its run
+	default:
+		f, err = fetch(a, v, m, n)
 	}
 	switch {
 	case errors.Is(err, chat.ErrNotFound):
@@ -65,6 +72,17 @@ func openFile(a *Admin, rw http.ResponseWriter, v *visit) {
 	case err != nil:
 		a.broken(rw, "open a file", err)
 	default:
-		web.ServeFile(rw, v.Request, m.Files[n].Name, cmp.Or(f.Type, "application/octet-stream"), bytes.NewReader(f.Data))
+		web.ServeFile(rw, v.Request, f.Name, cmp.Or(f.Type, "application/octet-stream"), bytes.NewReader(f.Data))
 	}
+}
+
+// fetch downloads the nth attachment of a message from the connector of its room.
+func fetch(a *Admin, v *visit, m chat.Memory, n int) (llm.File, error) {
+	room, err := a.Store.Room(v.Context(), m.Room)
+	if err != nil {
+		return llm.File{}, err
+	}
+	f, err := a.Fetch(v.Context(), room.Connector, m.Files[n], maxFile)
+	f.Name = m.Files[n].Name
+	return f, err
 }

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/internal/admin"
@@ -123,4 +125,46 @@ func TestManyFiles(t *testing.T) {
 	}
 	close(leave)
 	all.Wait()
+}
+
+// Files that the calls of an answer have shown are below it, as those of users, and go with it.
+func TestFilesOfAnswers(t *testing.T) {
+	p := newPage(t, nil)
+	acc, err := p.store.Accept(t.Context(), chat.Message{
+		Memory:  chat.Memory{ID: "fake/q/1", Room: "fake/q", Author: "fake/ada", Name: "Ada", Text: "Draw", At: time.Now()},
+		Place:   chat.Room{ID: "fake/q", Kind: chat.Direct, Connector: "fake"},
+		Address: chat.Address{Connector: "fake", Room: "fake/q"},
+	}, chat.JoinRule{})
+	p.must(err)
+	run, err := p.store.Start(t.Context(), acc.Run, "me")
+	p.must(err)
+	done := answer.Outcome{Status: answer.Completed}
+	files := []llm.File{{Name: evil + ".png", Type: "image/png", Data: []byte("pixels")}, {Name: "a.html", Type: "text/html", Data: []byte("<script>alert(1)</script>")}}
+	p.must(p.store.Note(t.Context(), run.ID, run.Epoch, chat.Note{Verdict: &chat.Verdict{Outcome: done, Text: "Here", Files: 2}, Files: files}))
+	p.must(p.store.Finish(t.Context(), run.ID, run.Epoch, done, chat.Memory{
+		ID: run.Said(), Room: "fake/q", Author: "agent", Text: "Here", At: time.Now(), InReplyTo: "fake/q/1",
+		Calls: []answer.PastCall{{ID: "c", Files: []llm.PastFile{{N: 0, Name: files[0].Name, Type: files[0].Type}, {N: 1, Name: files[1].Name, Type: files[1].Type}}}},
+	}))
+	none, staff := p.visitor(), p.logIn("fake/sam")
+	for _, path := range []string{"/admin/room?id=fake%2Fq", "/admin/run?id=" + url.QueryEscape(string(run.ID))} {
+		_, body := p.get(staff, path)
+		if strings.Count(body, "<img ") != 1 || strings.Count(body, `class="attached"`) != 2 || strings.Contains(body, "<script>alert") {
+			t.Errorf("%s is %s", path, body)
+		}
+	}
+	at := "/admin/file?id=" + url.QueryEscape(string(run.Said())) + "&n="
+	for n, want := range []string{"pixels", "<script>alert(1)</script>"} {
+		if status, body := p.get(staff, at+strconv.Itoa(n)); status != http.StatusOK || body != want {
+			t.Errorf("file %d: %d %s", n, status, body)
+		}
+		if status, _ := p.get(none, at+strconv.Itoa(n)); status != http.StatusSeeOther {
+			t.Errorf("file %d without a login: %d", n, status)
+		}
+	}
+	p.must(p.store.Forget(t.Context(), "fake/q/1"))
+	for _, n := range []string{"0", "2", "-1", "x"} {
+		if status, _ := p.get(staff, at+n); status != http.StatusNotFound {
+			t.Errorf("file %s of a deleted answer, or one that is not there: %d", n, status)
+		}
+	}
 }

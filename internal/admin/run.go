@@ -22,7 +22,7 @@ func (a *Admin) run(v *visit) view {
 		m := check(a.Store.Memory(v.Context(), id))(v)
 		facts.add("Question of "+cmp.Or(m.Name, account(m.Author)), text.Visible(m.PromptText())).attach(1, m)
 	}
-	facts.add("Answer", text.Visible(cmp.Or(r.Answer.Text, r.Run.Text)))
+	facts.add("Answer", text.Visible(cmp.Or(r.Answer.Text, r.Run.Text))).attach(1, r.Answer)
 	for _, f := range r.Facts {
 		facts.add(f.Name, f.Value)
 	}
