@@ -34,7 +34,11 @@ func (w *simulation) check() (wrong []string) {
 	for _, r := range w.rooms {
 		wrong = append(wrong, r.repeated()...)
 		wrong = append(wrong, r.numbered()...)
-		if r.author != asker {
+		switch {
+		case r.author == asker:
+		case w.talks:
+			wrong = append(wrong, w.talked(r)...)
+		default:
 			wrong = append(wrong, r.closed(runs[r.id])...)
 		}
 		for i, run := range runs[r.id] {
@@ -104,10 +108,15 @@ func (r *room) numbered() (wrong []string) {
 // excused is I2: a run that did not complete has a reason for that.
 func (r *room) excused(run chat.Run, last bool) []string {
 	o := run.Outcome
+	q, _ := r.w.store.QuestionOf(context.Background(), run.ID)
 	switch {
+	case o.Status == answer.Ignored && run.Kind == chat.RunChoiceResult && q.ResultRun == run.ID && q.By == "": // it was withdrawn before its message was sent
+		return nil
 	case o.Status == answer.Completed, o.Status == answer.Ignored && run.Kind == chat.RunNotify: // a card that was decided before it was sent
 		return nil
 	case o.Status == answer.Superseded && (!last || r.steers() && len(run.Inputs) == 0): // its messages may have joined the run before
+		return nil
+	case o.Status == answer.Stopped && r.author == visitor: // by the person who took over
 		return nil
 	case o.Status == answer.Stopped && slices.ContainsFunc(r.stops, func(at time.Time) bool { return !at.Before(run.Opened) }):
 		return nil

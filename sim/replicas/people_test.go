@@ -27,6 +27,7 @@ type room struct {
 	author chat.EntityID // who writes there
 
 	sent    []*sent
+	lines   []*line
 	stops   []time.Time    // when each was accepted
 	again   sync.WaitGroup // messages that are sent again
 	readers sync.WaitGroup
@@ -54,6 +55,10 @@ func newRooms(w *simulation, luck *rand.Rand) (all []*room) {
 	if w.approves {
 		places = append(places, place{"plain/olga", noNonces, chat.Direct, "olga"}, place{"nonces/sam", withNonces, chat.Direct, "sam"})
 	}
+	if w.talks {
+		connector := []string{noNonces, withNonces}[luck.IntN(2)]
+		places = append(places, place{connector + "/visitor", connector, chat.Direct, visitor}, place{"plain/olga", noNonces, chat.Direct, "olga"}, place{"nonces/sam", withNonces, chat.Direct, "sam"})
+	}
 	for _, c := range places {
 		id := chat.RoomID(c.name)
 		place := chat.Room{ID: id, Kind: c.kind, Connector: c.connector}
@@ -64,7 +69,14 @@ func newRooms(w *simulation, luck *rand.Rand) (all []*room) {
 
 // talk sends some messages, each after the one before was accepted, and some stops.
 func (r *room) talk(ctx context.Context) {
-	if r.author != asker {
+	switch {
+	case r.author == visitor:
+		r.visit(ctx)
+		return
+	case r.author != asker && r.w.talks:
+		r.serve(ctx)
+		return
+	case r.author != asker:
 		r.approve(ctx)
 		return
 	}

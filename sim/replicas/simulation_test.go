@@ -14,6 +14,7 @@ import (
 
 	"parley/backends/sqlite"
 	"parley/backends/sqlite/sqlitetest"
+	"parley/connectors/connectortest"
 	"parley/core"
 	"parley/core/access"
 	"parley/core/action"
@@ -52,6 +53,8 @@ type simulation struct {
 	logged   *sim.Log // of the processes
 	policy   schedule.Policy
 	approves bool // some calls need the approval of others
+	talks    bool // a visitor asks for a person
+	memo     *connectortest.Memory
 	rooms    []*room
 
 	mu      sync.Mutex
@@ -60,6 +63,7 @@ type simulation struct {
 	lives   int
 	notes   []string // of the story
 	presses []press
+	backed  time.Time // when someone began to hand the conversation back
 
 	reviving sync.Mutex
 }
@@ -68,7 +72,7 @@ type simulation struct {
 func play(t *testing.T, seed uint64, missing string) (wrong, story []string) {
 	synctest.Test(t, func(t *testing.T) {
 		luck := rand.New(rand.NewPCG(seed, 0))
-		w := &simulation{T: t, seed: seed, approves: seed%3 == 0, missing: missing, began: time.Now(), shared: newShared(), log: newHistory(), ledger: &ledger{times: map[string]int{}}, calls: map[string]int{}, logged: &sim.Log{}}
+		w := &simulation{T: t, seed: seed, approves: seed%3 == 0, talks: seed%3 == 1, memo: &connectortest.Memory{}, missing: missing, began: time.Now(), shared: newShared(), log: newHistory(), ledger: &ledger{times: map[string]int{}}, calls: map[string]int{}, logged: &sim.Log{}}
 		w.platform = &platform{requests: map[chat.RoomID]int{}}
 		w.policy = []schedule.Policy{schedule.Supersede, schedule.Steer, schedule.Queue, schedule.Collect}[luck.IntN(4)]
 		w.store = w.open(luck.IntN(8) == 0)
@@ -78,8 +82,8 @@ func play(t *testing.T, seed uint64, missing string) (wrong, story []string) {
 		}
 		ctx, end := context.WithCancel(t.Context())
 		var people sync.WaitGroup
-		for _, r := range newRooms(w, luck) {
-			w.rooms = append(w.rooms, r)
+		w.rooms = newRooms(w, luck)
+		for _, r := range w.rooms {
 			people.Go(func() { r.talk(ctx) })
 		}
 		w.disturb(luck)
@@ -145,6 +149,10 @@ func (w *simulation) start(slot int) {
 	p := &process{w: w, name: fmt.Sprintf("node%d.%d", slot, w.lives), ended: make(chan struct{}), cut: map[port]bool{}}
 	w.mu.Unlock()
 	gate := progressive.NewSharedGate(remoteBudget{w.shared, p}, budget)
+	var memo access.Memo
+	if w.talks {
+		memo = remoteMemo{w.memo, p}
+	}
 	rt, err := core.New(core.Config{
 		Agent: chat.Agent{ID: agent, Name: "Agent", System: "Be brief."}, Owner: p.name,
 		Store: remoteStore(w.store, p), Tracker: remoteTracker{w.shared, p}, Bus: remoteBus{w.shared.bus, p}, Models: llm.Models{Large: model{p}},
@@ -157,11 +165,11 @@ func (w *simulation) start(slot int) {
 		Plugins: []action.Plugin{{Name: "test", Actions: []action.Action{writes{p, "WRITE"}, writes{p, buys}}}},
 		Turns:   schedule.TurnPolicy{Direct: w.policy, Group: schedule.Queue, Limit: 15 * time.Minute, First: 90 * time.Second, Idle: 75 * time.Second},
 		Access: access.Policy{
-			Allowed: access.Members{Accounts: map[chat.EntityID]bool{asker: true, "olga": true, "sam": true}},
+			Allowed: access.Members{Accounts: map[chat.EntityID]bool{asker: true, visitor: true, "olga": true, "sam": true}},
 			Owners:  map[chat.EntityID]bool{"olga": true}, Staff: access.Members{Accounts: map[chat.EntityID]bool{"sam": true}},
 		},
-		Approval: waits,
-		Schema:   schema.Compile, Grace: 3 * time.Second, Log: w.logger(p), Jitter: p.jitter,
+		Approval: waits, Memo: memo,
+		Schema: schema.Compile, Grace: 3 * time.Second, Log: w.logger(p), Jitter: p.jitter,
 	})
 	require.NoError(w, err)
 	ctx, kill := context.WithCancel(w.Context())
