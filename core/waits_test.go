@@ -314,6 +314,35 @@ func TestCardShowsWhatTheAskerWroteSince(t *testing.T) {
 	})
 }
 
+// The card names an asker without a name, such as a visitor of a page, in the approver's language.
+func TestCardNamesAVisitor(t *testing.T) {
+	withHarness(t, func(w *harness) {
+		w.withShop()
+		n := w.start()
+		n.wantReply("Hi", "Hello.") // so that the owner can be reached
+		nameless := func(text string) chat.Message {
+			m := w.message("fake/bob", "bob", text)
+			m.Memory.Name = ""
+			return m
+		}
+		w.queueOrderOf("gold")
+		acc := n.send(nameless("Order gold"))
+		w.waitParked(acc)
+		w.model.queue([]step{write("Please wait.")})
+		w.wantAnswer(n.send(nameless("Hello?")), answer.Completed, "Please wait.")
+		time.Sleep(10 * time.Second)
+		shown := strings.Join(w.chat.visible(), "\n")
+		for _, want := range []string{"A visitor asks for this in a direct chat", "✎ A visitor wrote since: Hello?"} {
+			if !strings.Contains(shown, want) {
+				t.Errorf("people see %q; want %q", shown, want)
+			}
+		}
+		n.stopAnswer("fake/bob")
+		time.Sleep(time.Minute)
+		w.chat.forgetSeen()
+	})
+}
+
 // The process dies in the middle of an answer while an older call of the room has just been approved: both are finished, under every policy.
 func TestApprovedWhileAnotherAnswerIsInterrupted(t *testing.T) {
 	for _, policy := range []schedule.Policy{schedule.Supersede, schedule.Queue, schedule.Steer} {

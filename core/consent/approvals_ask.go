@@ -157,6 +157,14 @@ func decideAt(ctx context.Context, ap *Approvals, r chat.Approval, to chat.Decis
 	return errors.Join(chat.Unless(err, answer.ErrLost), ap.closeCards(ctx, r))
 }
 
+// asker returns the name of the user who asked, as an approver reads it.
+func asker(ctx context.Context, c *action.Call) string {
+	if text.Label(c.Turn.Message.Name) == "" {
+		return lang.Say(ctx, "person.visitor")
+	}
+	return c.Turn.Speaker(c.Turn.Message)
+}
+
 // askOwners asks each owner and each member of the staff in their direct chat, and parks the run ([chat.ErrParked]). The first decision
 // counts. The notice has a key, so that a repetition after a crash does not ask twice. If none of them can be reached, the call is denied at
 // once.
@@ -166,7 +174,7 @@ func (ap *Approvals) askOwners(ctx context.Context, c *action.Call, t *action.To
 		where = "approval.ask_room"
 	}
 	reached, err := ap.tellApprovers(ctx, r, func(ctx context.Context, owner chat.EntityID) (string, chat.Question, error) {
-		line := lang.Say(ctx, where, "user", c.Turn.Speaker(c.Turn.Message), "room", text.Label(c.Turn.Room.Name), "platform", text.Label(c.Turn.Room.Connector)) + "\n" + d.shown(lang.Of(ctx))
+		line := lang.Say(ctx, where, "user", asker(ctx, c), "room", text.Label(c.Turn.Room.Name), "platform", text.Label(c.Turn.Room.Connector)) + "\n" + d.shown(lang.Of(ctx))
 		own, err := offeredTo(ctx, ap.Owners, owner, offered)
 		return line, chat.Question{Options: said(lang.Of(ctx), own), Other: lang.Say(ctx, "approval.reason"), Edit: d.edit}, err
 	})

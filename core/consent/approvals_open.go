@@ -256,7 +256,7 @@ func (ap *Approvals) wrote(ctx context.Context, run chat.RunID, m chat.Memory) e
 // sinceLine returns the line of a card about a message that the asker has written since.
 func sinceLine(v lang.Voice, m chat.Memory) string {
 	brief := text.Brief(strings.Join(strings.Fields(text.Visible(m.Text)), " "), maxLine)
-	return mark + v.Say("approval.wrote", "user", text.Label(m.Name), "text", brief)
+	return mark + v.Say("approval.wrote", "user", cmp.Or(text.Label(m.Name), v.Say("person.visitor")), "text", brief)
 }
 
 // amended returns the text of a card with one more line, or false if it has that line already, or the maximum number of

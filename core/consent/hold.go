@@ -61,7 +61,7 @@ func (ap *Approvals) askToSend(ctx context.Context, c *action.Call, r chat.Appro
 	reached := false
 	if len([]rune(draft)) <= maxHeld {
 		reached, err = ap.tellApprovers(ctx, r, func(ctx context.Context, _ chat.EntityID) (string, chat.Question, error) {
-			line := lang.Say(ctx, "hold.ask", "user", c.Turn.Speaker(c.Turn.Message), "platform", text.Label(c.Turn.Room.Connector))
+			line := lang.Say(ctx, "hold.ask", "user", asker(ctx, c), "platform", text.Label(c.Turn.Room.Connector))
 			if asked := text.Brief(strings.Join(strings.Fields(text.Visible(c.Turn.Message.Text)), " "), maxLine); asked != "" {
 				line += "\n" + mark + asked
 			}
