@@ -435,6 +435,38 @@ func TestPersonTakesOverOnTheOperatorsPage(t *testing.T) {
 	})
 }
 
+// After a talk, the words of its person stand under their name on the next card, as do their corrections.
+func TestPersonIsNamedAfterTheTalk(t *testing.T) {
+	withDesk(t, func(c *chatHarness, _ func()) {
+		w, id := c.Platform.(buttonPlatform), c.newConversation()
+		c.readAll(c.send(id, "1", "/person about tea"))
+		c.waitShown(c.ada, "about tea")
+		w.Press(connectortest.Ada, c.ada, 0)
+		c.waitShown(c.ada, "You're talking to")
+		for _, text := range []string{"Green or black?", "With milk?"} {
+			c.Say(connectortest.Ada, c.ada, text)
+			c.Pass(5 * time.Second)
+		}
+		for _, m := range c.Messages(c.ada) {
+			if m.Text == "Green or black?" {
+				c.Edit(c.ada, m, "Red or black?")
+			}
+		}
+		c.Pass(5 * time.Second)
+		c.readAll(c.send(id, "2", "/person back"))
+		c.Pass(5 * time.Second)
+		before := len(c.since(c.ada, 0))
+		c.readAll(c.send(id, "3", "/person once more"))
+		c.waitShown(c.ada, "once more")
+		card := strings.ReplaceAll(strings.Join(c.since(c.ada, before), "\n"), "*", "")
+		for _, text := range []string{"Green or black?", "✏️ Red or black?"} {
+			if !strings.Contains(card, "\nAda: "+text) {
+				c.Errorf("the card is %s", card)
+			}
+		}
+	})
+}
+
 // The person on the operator's page opens the files of users, of the page and of a platform: a picture in the page, other files as downloads. Without a login they
 // are closed, and they go with the conversation.
 func TestPersonOpensFilesOnTheOperatorsPage(t *testing.T) {

@@ -189,7 +189,8 @@ func (hs *Handovers) lastMessages(ctx context.Context, room chat.RoomID, asker s
 	recent, err := hs.Store.Recent(ctx, room, chat.Said, 0, cardLines)
 	var lines []string
 	for _, m := range recent {
-		lines = append(lines, "**"+text.Unmarked(cmp.Or(text.Label(m.Name), asker))+"**: "+text.Unmarked(text.OneLine(m.Text, cardLine)))
+		as, said := m.ByPerson()
+		lines = append(lines, "**"+text.Unmarked(cmp.Or(as, text.Label(m.Name), asker))+"**: "+text.Unmarked(text.OneLine(said, cardLine)))
 	}
 	return strings.Join(lines, "\n"), err
 }
