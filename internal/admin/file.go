@@ -25,13 +25,16 @@ type attached struct {
 	Picture   bool
 }
 
-// attachedTo returns the files of a message, or those that the calls of an answer have shown. The text has its links.
+// opens reports whether a file can be opened. The text of its message has the links.
+func opens(f chat.Attachment) bool { return !f.Link && f.Ref != "" }
+
+// attachedTo returns the files of a message, or those that the calls of an answer have shown.
 func attachedTo(m chat.Memory) (all []attached) {
 	add := func(n int, name, kind string) {
 		all = append(all, attached{cmp.Or(name, "file"), fmt.Sprint(Path, "/file?id=", url.QueryEscape(string(m.ID)), "&n=", n), (llm.File{Type: kind}).Picture()})
 	}
 	for n, f := range m.Files {
-		if !f.Link && f.Ref != "" {
+		if opens(f) {
 			add(n, f.Name, f.Type)
 		}
 	}

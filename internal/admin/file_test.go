@@ -89,6 +89,9 @@ func TestFiles(t *testing.T) {
 			t.Errorf("%s is %s", path, body)
 		}
 	}
+	if _, body := p.get(staff, "/admin/talk?id=fake%2Fr"); strings.Contains(body, "[File: ../a") || !strings.Contains(body, "[Linked page") {
+		t.Errorf("the talk does not name each file once: %s", body)
+	}
 	p.must(p.store.Forget(t.Context(), "fake/r/files"))
 	if status, _ := p.get(owner, at("0")); status != http.StatusNotFound {
 		t.Errorf("the file of a deleted message: %d", status)

@@ -86,7 +86,9 @@ func showTalk(a *Admin, v *visit) view {
 // talkLines returns the last messages and notes of a conversation, oldest first.
 func talkLines(a *Admin, v *visit, h Handover) (all []talkLine) {
 	for _, m := range check(a.Store.Recent(v.Context(), h.Room, chat.Said, 0, mostMessages))(v) {
-		l := talkLine{m.At, cmp.Or(m.Name, h.Name), a.clock(m.At), m.PromptText(), "user", attachedTo(m)}
+		files := attachedTo(m)
+		m.Files = slices.DeleteFunc(m.Files, opens) // they are shown below the text
+		l := talkLine{m.At, cmp.Or(m.Name, h.Name), a.clock(m.At), m.PromptText(), "user", files}
 		if m.Author == a.Agent.Entity() {
 			l.Side, l.Text = "agent", nameFirst.ReplaceAllString(l.Text, "$1")
 			if as, said := m.ByPerson(); as != "" {
