@@ -427,6 +427,9 @@ func TestPersonTakesOverOnTheOperatorsPage(t *testing.T) {
 		if got := o.get(talk); !strings.Contains(got, "waits for a person") || !strings.Contains(got, "<strong>Ada</strong>") || strings.Contains(got, "**") {
 			c.Errorf("with a second request the page is %s", got)
 		}
+		if got := o.get("/room?id=web%2F" + id); strings.Count(got, `<td data-label="By">Ada</td>`) != 1 || strings.Contains(got, "Ada**:") {
+			c.Errorf("the page of the room is %s", got)
+		}
 		c.deleteConversation(id)
 		c.Pass(2 * time.Minute) // the visitor could undo it
 		if got := o.get(talk); !strings.Contains(got, "The user has deleted this conversation.") || strings.Contains(got, "Question 0") {

@@ -178,7 +178,11 @@ func (a *Admin) room(v *visit) view {
 	id := chat.RoomID(v.URL.Query().Get("id"))
 	t := table{Title: "Messages", Empty: "This room has no messages.", Columns: []string{"Time", "By", "Text"}}
 	for _, m := range slices.Backward(check(a.Store.Recent(v.Context(), id, chat.Said, 0, mostMessages))(v)) {
-		r := t.add(a.clock(m.At), cmp.Or(m.Name, account(m.Author)), text.Visible(m.PromptText())).attach(2, m)
+		by, said := m.ByPerson()
+		if by == "" {
+			by, said = cmp.Or(m.Name, account(m.Author)), m.PromptText()
+		}
+		r := t.add(a.clock(m.At), by, text.Visible(said)).attach(2, m)
 		if _, ok := chat.TurnOf(m.ID); ok && m.Author == a.Agent.Entity() {
 			r.link(0, "/run", string(m.ID))
 		}
