@@ -16,6 +16,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/schedule"
+	"parley/internal/require"
 	"parley/internal/subtest"
 )
 
@@ -129,8 +130,7 @@ func (n *process) reactionTo(in chat.RoomID, friend, addressed bool) reaction {
 		m.Place.ID, m.Address.Room = m.Room, m.Room
 	}
 	m.Addressed, m.Place.Chats = addressed, []string{"topic", "here"}
-	acc, err := n.ProcessMessage(n.h.Context(), m)
-	n.h.Must(err)
+	acc := require.Value(n.ProcessMessage(n.h.Context(), m))(n.h)
 	if acc.Run == "" {
 		return nothing
 	}
@@ -304,8 +304,7 @@ func TestRolesOfStaffElsewhere(t *testing.T) {
 		}
 		isStaff := func(when string, want bool) {
 			t.Helper()
-			is, err := n.IsStaff(t.Context(), "fake/bob")
-			w.Must(err)
+			is := require.Value(n.IsStaff(t.Context(), "fake/bob"))(w)
 			acc := n.send(w.message("fake/dm-bob", "fake/bob", "/block fake:eve"))
 			answers := false
 			if acc.Run != "" {
@@ -358,8 +357,7 @@ func TestRoles(t *testing.T) {
 		acc := ask("visitor", "helper")
 		time.Sleep(time.Second)
 		for _, roles := range [][]string{{"visitor"}, {"helper"}} {
-			_, err := n.ProcessMessage(w.Context(), chat.Command{Room: group, Author: "bob", Roles: roles, Name: chat.Stop})
-			w.Must(err)
+			require.Value(n.ProcessMessage(w.Context(), chat.Command{Room: group, Author: "bob", Roles: roles, Name: chat.Stop}))(w)
 			synctest.Wait()
 			if o := w.run(acc).Outcome; o.Done() != (roles[0] == "helper") {
 				t.Errorf("after a stop by a %s: %+v", roles[0], o)

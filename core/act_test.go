@@ -17,6 +17,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/schedule"
+	"parley/internal/require"
 	"parley/internal/subtest"
 )
 
@@ -143,8 +144,7 @@ func TestTheSecondUsesTheFirst(t *testing.T) {
 		if seen.Message.Text != "tea, please" || seen.Room.ID != room || !seen.Private || !seen.Owner || seen.Run != acc.Run {
 			t.Errorf("the action saw %+v", seen)
 		}
-		ms, err := w.Store.Recent(w.Context(), room, chat.ActionResult, 0, 10)
-		w.Must(err)
+		ms := require.Value(w.Store.Recent(w.Context(), room, chat.ActionResult, 0, 10))(w)
 		var got []string
 		for _, m := range ms {
 			got = append(got, strings.Join(m.Actions, ",")+" "+string(m.Failure)+": "+m.Text)

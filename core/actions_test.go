@@ -18,6 +18,7 @@ import (
 	"parley/core/answer"
 	"parley/core/llm"
 	"parley/internal/lang"
+	"parley/internal/require"
 	"parley/internal/subtest"
 )
 
@@ -146,8 +147,7 @@ func TestAction(t *testing.T) {
 		if result.Role != llm.RoleTool || result.Call != "c1" || result.Text != "it plays" {
 			w.Errorf("the model was told %+v", result)
 		}
-		m, err := w.Store.Memory(w.Context(), w.run(acc).Said())
-		w.Must(err)
+		m := require.Value(w.Store.Memory(w.Context(), w.run(acc).Said()))(w)
 		if m.Text != v.Text() || len(m.History) != 2 || m.InReplyTo != acc.Memory {
 			w.Errorf("stored is %+v", m)
 		}

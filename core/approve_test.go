@@ -28,8 +28,7 @@ func withAccessRequest(t *testing.T, play func(w *harness, n *process, code stri
 // openQuestion is the one question that people are asked in a room.
 func (w *harness) openQuestion(in chat.RoomID) chat.Question {
 	w.Helper()
-	all, err := w.Store.OpenQuestions(w.Context(), in)
-	w.Must(err)
+	all := require.Value(w.Store.OpenQuestions(w.Context(), in))(w)
 	if len(all) != 1 {
 		w.Fatalf("in %s people are asked %+v; want 1", in, all)
 	}
@@ -111,8 +110,7 @@ func TestOwnerTurnsAway(t *testing.T) {
 func TestLetInByCodeWhileAsked(t *testing.T) {
 	for option, want := range map[int]string{0: "eve (eve) can now talk to me.", 1: "eve (eve) already has access;"} {
 		withAccessRequest(t, func(w *harness, n *process, code string, q chat.Question) {
-			_, err := n.Approve(w.Context(), code)
-			w.Must(err)
+			require.Value(n.Approve(w.Context(), code))(w)
 			_, said := w.waitAnswer(n.deliver(chat.Choice(pressed(q, option).by("olga"))))
 			if !strings.Contains(said, want) {
 				w.Errorf("the owner reads %q; want it to contain %q", said, want)
@@ -172,8 +170,7 @@ func TestLetInEnds(t *testing.T) {
 // Who became the owner by the code is asked where they brought it, also after that was forgotten. Names are labels.
 func TestClaimedOwnerIsAsked(t *testing.T) {
 	withPairing(t, false, func(w *harness, n *process) {
-		code, err := n.OwnerCode(w.Context())
-		w.Must(err)
+		code := require.Value(n.OwnerCode(w.Context()))(w)
 		n.chatAs("olga", code)
 		n.deliver(chat.Cleared{Room: "fake/olga"})
 		m := w.message("fake/eve", "eve", "Hello")

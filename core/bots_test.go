@@ -20,6 +20,7 @@ import (
 	"parley/core/event"
 	"parley/core/llm"
 	"parley/internal/lang"
+	"parley/internal/require"
 	"parley/internal/subtest"
 )
 
@@ -47,8 +48,7 @@ func (r *botRelay) Observe(e event.Event) {
 // then is answered again.
 func TestTwoGatewaysInOneRoom(t *testing.T) {
 	withHarness(t, func(w *harness) {
-		store, err := sqlite.Open(w.Context(), sqlitetest.Path(w), sqlitetest.Audited(w))
-		w.Must(err)
+		store := require.Value(sqlite.Open(w.Context(), sqlitetest.Path(w), sqlitetest.Audited(w)))(w)
 		defer store.Close()
 		w.cfg.Access.Bots = access.BotsMention
 		w.cfg.Access.Allowed.Accounts = map[chat.EntityID]bool{"ada": true, "other": true, agent: true}
@@ -58,8 +58,7 @@ func TestTwoGatewaysInOneRoom(t *testing.T) {
 		theirs.Store, theirs.Tracker, theirs.Bus = store, inmem.NewTracker(), inmem.NewBus()
 		theirs.Models.Large, theirs.Observers = &model{}, []event.Observer{back}
 		theirs.Open = func(context.Context, chat.Run) (core.Surface, error) { return nil, nil }
-		other, err := core.New(theirs)
-		w.Must(err)
+		other := require.Value(core.New(theirs))(w)
 		ctx, cancel := context.WithCancel(w.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- other.Run(ctx) }()

@@ -13,6 +13,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/gatewaytest"
+	"parley/internal/require"
 	"parley/sim"
 )
 
@@ -237,8 +238,7 @@ func TestNewLeavesNoText(t *testing.T) {
 		const new = "Forget this conversation? Messages in the chat won't be deleted.\n\n→ **Forget it**\n\nDone. I've forgotten this conversation."
 		w.wantVisible("You said: A", "Let Eve in?", new)
 		for _, kind := range []chat.MemoryKind{chat.Said, chat.KindCommand, chat.Draft} {
-			all, err := w.Store.Recent(w.Context(), room, kind, 0, 10)
-			w.Must(err)
+			all := require.Value(w.Store.Recent(w.Context(), room, kind, 0, 10))(w)
 			for _, m := range all {
 				if m.Text != new {
 					w.Errorf("remembered is %q; want %q", m.Text, new)

@@ -13,6 +13,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/schedule"
+	"parley/internal/require"
 	"parley/internal/subtest"
 )
 
@@ -55,8 +56,7 @@ func withQuestion(t *testing.T, play func(w *harness, n *process, c *chooser, q 
 // question is what a run asks.
 func (w *harness) question(acc chat.Accepted) chat.Question {
 	w.Helper()
-	q, err := w.Store.QuestionOf(w.Context(), acc.Run)
-	w.Must(err)
+	q := require.Value(w.Store.QuestionOf(w.Context(), acc.Run))(w)
 	return q
 }
 

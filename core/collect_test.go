@@ -12,6 +12,7 @@ import (
 	"parley/core/consent"
 	"parley/core/llm"
 	"parley/core/storage/storagetest"
+	"parley/internal/require"
 	"parley/internal/subtest"
 )
 
@@ -54,8 +55,7 @@ func TestFilesReachTwoReplicas(t *testing.T) {
 				b.sendText("Done")
 			}
 			time.Sleep(time.Minute)
-			answered, err := store.QuestionOf(w.Context(), acc.Run)
-			w.Must(err)
+			answered := require.Value(store.QuestionOf(w.Context(), acc.Run))(w)
 			var names []string
 			for _, f := range answered.Files {
 				names = append(names, f.Name)

@@ -18,6 +18,7 @@ import (
 	"parley/core/turn"
 	"parley/gatewaytest"
 	"parley/internal/golden"
+	"parley/internal/require"
 	"parley/internal/subtest"
 )
 
@@ -45,8 +46,7 @@ func TestCommandsOfVisitors(t *testing.T) {
 				now := time.Now()
 				for i, asker := range []chat.EntityID{"ada", "bob"} {
 					a := chat.Approval{ID: fmt.Sprint(i), Room: room, Tool: "shop/get_order_" + string(asker), Effect: "write", Asker: asker, At: now, Expires: now.Add(time.Hour), Decision: chat.Pending}
-					_, err := w.Store.RequestApproval(w.Context(), a)
-					w.Must(err)
+					require.Value(w.Store.RequestApproval(w.Context(), a))(w)
 					w.Must(w.Store.DecideApproval(w.Context(), a.ID, chat.Pending, chat.Denied, "olga", now))
 				}
 				n.sendText("Hello")
@@ -84,10 +84,8 @@ func TestCommandsAreAside(t *testing.T) {
 			acc := n.sendText("/" + name)
 			_, said := w.waitAnswer(acc)
 			golden.Check(w, filepath.Join("testdata", name+".txt"), said+"\n")
-			m, err := w.Store.Memory(w.Context(), acc.Memory)
-			w.Must(err)
-			answer, err := w.Store.Memory(w.Context(), w.run(acc).Said())
-			w.Must(err)
+			m := require.Value(w.Store.Memory(w.Context(), acc.Memory))(w)
+			answer := require.Value(w.Store.Memory(w.Context(), w.run(acc).Said()))(w)
 			if m.Kind != chat.KindCommand || answer.Kind != chat.KindCommand || answer.InReplyTo != acc.Memory {
 				w.Errorf("/%s is remembered as %q, its answer as %+v", name, m.Kind, answer)
 			}
@@ -134,8 +132,7 @@ func TestWhatIsACommand(t *testing.T) {
 			if acc.Run != "" {
 				w.waitAnswer(acc)
 			}
-			stored, err := w.Store.Memory(w.Context(), m.ID)
-			w.Must(err)
+			stored := require.Value(w.Store.Memory(w.Context(), m.ID))(w)
 			if got := stored.Kind == chat.KindCommand; got != c.want || c.want && len(w.model.requests()) != 0 {
 				w.Errorf("a command: %t; the model was asked %d times", got, len(w.model.requests()))
 			}

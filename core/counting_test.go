@@ -16,6 +16,7 @@ import (
 	"parley/core/llm"
 	"parley/core/quota"
 	"parley/core/schedule"
+	"parley/internal/require"
 	"parley/internal/subtest"
 )
 
@@ -97,8 +98,7 @@ func TestRunsAreCountedOnce(t *testing.T) {
 		acc := n.send(m)
 		w.waitAnswer(acc)
 		m.Text = "Good morning"
-		_, err := n.ProcessMessage(w.Context(), chat.Edited{Message: chat.Message{Memory: m.Memory}})
-		w.Must(err)
+		require.Value(n.ProcessMessage(w.Context(), chat.Edited{Message: chat.Message{Memory: m.Memory}}))(w)
 		time.Sleep(time.Minute)
 		w.wantAnswer(acc, answer.Completed, "You said: Good morning")
 		if got := w.spent("person/ada").Messages; got != 2 {

@@ -11,6 +11,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/gatewaytest"
+	"parley/internal/require"
 )
 
 // crashStory is played once in whole, and then once for each effect at which its process dies.
@@ -164,8 +165,7 @@ func (w *harness) wantShown(in []chat.Message) {
 	w.Helper()
 	var want []string
 	for _, m := range in {
-		acc, err := w.Store.Accept(w.Context(), m, chat.JoinRule{})
-		w.Must(err)
+		acc := require.Value(w.Store.Accept(w.Context(), m, chat.JoinRule{}))(w)
 		if said := w.storedText(w.run(acc).Said()); said != "" {
 			want = append(want, said)
 		}

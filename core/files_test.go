@@ -9,6 +9,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/event"
+	"parley/internal/require"
 )
 
 // with gives a message files.
@@ -78,8 +79,7 @@ func TestEditsOfFiles(t *testing.T) {
 		w.waitAnswer(n.send(m))
 		memory := func(want string) {
 			w.Helper()
-			got, err := w.Store.Memory(w.Context(), m.ID)
-			w.Must(err)
+			got := require.Value(w.Store.Memory(w.Context(), m.ID))(w)
 			if got.Text != want || len(got.Files) != 1 || got.Files[0].Description != "A tree." {
 				w.Errorf("it is %q with %+v; want %q", got.Text, got.Files, want)
 			}

@@ -10,6 +10,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/event"
+	"parley/internal/require"
 	"parley/internal/subtest"
 )
 
@@ -62,8 +63,7 @@ func TestMeetWhoWrites(t *testing.T) {
 		w.wantEvents(d, "ENTITY_JOINED")
 		n.sendText("Hello in private")
 		w.wantEvents(d, "ENTITY_UPDATED") // there she is called ada
-		ada, err := w.Store.Entity(w.Context(), "ada")
-		w.Must(err)
+		ada := require.Value(w.Store.Entity(w.Context(), "ada"))(w)
 		if !slices.Equal(ada.Names, []string{"Ada", "Addy", "ada"}) || ada.Connector != "fake" || ada.Bot {
 			w.Errorf("ada is %+v", ada)
 		}
@@ -113,8 +113,7 @@ func TestJoinedAndLeft(t *testing.T) {
 				w.Errorf("%+v: heard %q; want %q", c.in, got, c.want)
 			}
 		}
-		members, err := w.Store.Members(w.Context(), "fake/w", "", 10)
-		w.Must(err)
+		members := require.Value(w.Store.Members(w.Context(), "fake/w", "", 10))(w)
 		if want := (chat.Member{World: "fake/w", Entity: "ada", Role: "owner"}); !slices.Equal(members, []chat.Member{want}) {
 			w.Errorf("the members are %+v", members)
 		}

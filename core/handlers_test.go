@@ -18,8 +18,7 @@ import (
 
 func (n *process) deliver(in chat.Inbound) chat.Accepted {
 	n.h.Helper()
-	acc, err := n.ProcessMessage(n.h.Context(), in)
-	n.h.Must(err)
+	acc := require.Value(n.ProcessMessage(n.h.Context(), in))(n.h)
 	return acc
 }
 
@@ -60,8 +59,7 @@ func (w *harness) wantModelCalls(want int) {
 // wantStored compares the texts of a room.
 func (w *harness) wantStored(in chat.RoomID, want ...string) {
 	w.Helper()
-	all, err := w.Store.Recent(w.Context(), in, chat.Said, 0, 100)
-	w.Must(err)
+	all := require.Value(w.Store.Recent(w.Context(), in, chat.Said, 0, 100))(w)
 	var got []string
 	for _, m := range all {
 		got = append(got, m.Text)

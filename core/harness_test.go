@@ -24,6 +24,7 @@ import (
 	"parley/core/relay"
 	"parley/core/schedule"
 	"parley/gatewaytest"
+	"parley/internal/require"
 	"parley/internal/schema"
 	"parley/sim"
 )
@@ -64,8 +65,7 @@ type harness struct {
 func withHarness(t *testing.T, play func(w *harness)) {
 	t.Helper()
 	gatewaytest.Run(t, func(h *gatewaytest.Harness) {
-		s, err := sqlite.Open(h.Context(), sqlitetest.Path(h.T), sqlitetest.Audited(h.T))
-		h.Must(err)
+		s := require.Value(sqlite.Open(h.Context(), sqlitetest.Path(h.T), sqlitetest.Audited(h.T)))(h)
 		defer s.Close()
 		h.Store = s
 		w := &harness{Harness: h, tracker: inmem.NewTracker(), bus: inmem.NewBus(), model: &model{}, chat: &fakeChat{}, written: map[chat.RoomID]bool{}}
@@ -103,8 +103,7 @@ func (w *harness) start() *process {
 	cfg.Owner = fmt.Sprintf("node %d", len(w.nodes)+1)
 	var rt *core.Runtime
 	cfg.Models = event.Models(cfg.Models, quota.Tariffs{}, func(e event.Event) { rt.Emit(e) })
-	rt, err := core.New(cfg)
-	w.Must(err)
+	rt = require.Value(core.New(cfg))(w)
 	n := &process{Runtime: rt, h: w, Process: gatewaytest.Start(w.Context(), rt.Run)}
 	w.nodes = append(w.nodes, n)
 	synctest.Wait()
@@ -158,8 +157,7 @@ func (w *harness) message(in chat.RoomID, author chat.EntityID, text string) cha
 // send gives a message to a process, which must take it.
 func (n *process) send(m chat.Message) chat.Accepted {
 	n.h.Helper()
-	acc, err := n.ProcessMessage(n.h.Context(), m)
-	n.h.Must(err)
+	acc := require.Value(n.ProcessMessage(n.h.Context(), m))(n.h)
 	if acc.Run != "" && !slices.Contains(n.h.accepted, m.ID) {
 		n.h.accepted = append(n.h.accepted, m.ID)
 	}
@@ -174,15 +172,13 @@ func (n *process) sendText(text string) chat.Accepted {
 
 func (n *process) stopAnswer(in chat.RoomID) {
 	n.h.Helper()
-	_, err := n.ProcessMessage(n.h.Context(), chat.Command{Room: in, Author: "ada", Name: chat.Stop})
-	n.h.Must(err)
+	require.Value(n.ProcessMessage(n.h.Context(), chat.Command{Room: in, Author: "ada", Name: chat.Stop}))(n.h)
 }
 
 // run is what the journal knows.
 func (w *harness) run(acc chat.Accepted) chat.Run {
 	w.Helper()
-	r, err := w.Store.Run(w.Context(), acc.Run)
-	w.Must(err)
+	r := require.Value(w.Store.Run(w.Context(), acc.Run))(w)
 	return r
 }
 

@@ -15,6 +15,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/quota"
+	"parley/internal/require"
 	"parley/internal/subtest"
 )
 
@@ -45,8 +46,7 @@ func (w *harness) setLimits(l quota.Limits, ledger quota.UsageStore) {
 // spent is what a bucket has of today.
 func (w *harness) spent(bucket string) quota.Cost {
 	w.Helper()
-	c, err := w.Store.Spent(w.Context(), time.Now().UTC().Format(time.DateOnly), bucket)
-	w.Must(err)
+	c := require.Value(w.Store.Spent(w.Context(), time.Now().UTC().Format(time.DateOnly), bucket))(w)
 	return c
 }
 

@@ -16,6 +16,7 @@ import (
 	"parley/core/chat"
 	"parley/core/event"
 	"parley/core/llm"
+	"parley/internal/require"
 	"parley/internal/subtest"
 	"parley/plugins/essentials"
 )
@@ -223,8 +224,7 @@ func TestReflection(t *testing.T) {
 		}
 		facts := func() (texts []string) {
 			synctest.Wait()
-			notes, err := w.Store.Notes(w.Context(), room, chat.FactNote, 10)
-			w.Must(err)
+			notes := require.Value(w.Store.Notes(w.Context(), room, chat.FactNote, 10))(w)
 			for _, n := range notes {
 				texts = append(texts, n.Text)
 			}
@@ -255,8 +255,7 @@ func TestIgnoredIsRemembered(t *testing.T) {
 		small.queue([]step{write("<response><reasoning>NO wonder: RESPOND?</reasoning><action>IGNORE</action></response>")})
 		acc := n.sendAmbient("It rains.")
 		w.wantAnswer(acc, answer.Ignored, "")
-		kept, err := w.Store.Recent(w.Context(), group, chat.IgnoredKind, 0, 5)
-		w.Must(err)
+		kept := require.Value(w.Store.Recent(w.Context(), group, chat.IgnoredKind, 0, 5))(w)
 		if len(kept) != 1 || kept[0].InReplyTo != acc.Memory || kept[0].Thought == "" || !slices.Equal(kept[0].Actions, []string{"IGNORE"}) {
 			w.Errorf("remembered is %+v", kept)
 		}

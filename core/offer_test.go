@@ -13,6 +13,7 @@ import (
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 // withWaitingAction runs a test in which an action asks Ada which track to play, a second after she has asked for one.
@@ -54,8 +55,7 @@ func (n *process) currentChoices(acc chat.Accepted) *answer.Choices {
 	n.h.Helper()
 	ctx, cancel := context.WithCancel(n.h.Context())
 	defer cancel()
-	a, err := n.Watch(ctx, acc.Run)
-	n.h.Must(err)
+	a := require.Value(n.Watch(ctx, acc.Run))(n.h)
 	synctest.Wait()
 	return a.View().Choices
 }
@@ -162,8 +162,7 @@ func TestChooseInVain(t *testing.T) {
 }
 
 func (w *harness) openQuestions() []chat.Question {
-	open, err := w.Store.OpenQuestions(w.Context(), room)
-	w.Must(err)
+	open := require.Value(w.Store.OpenQuestions(w.Context(), room))(w)
 	return open
 }
 
@@ -291,8 +290,7 @@ func TestChooseUnseen(t *testing.T) {
 			acc := n.sendText("play")
 			time.Sleep(10 * time.Second)
 			if !hides {
-				watched, err := n.Watch(w.Context(), acc.Run)
-				w.Must(err)
+				watched := require.Value(n.Watch(w.Context(), acc.Run))(w)
 				watched.Seen(^answer.Cursor(0))
 			}
 			w.wantAnswer(acc, answer.Completed, "Which one?\n\nAnother time.")

@@ -16,6 +16,7 @@ import (
 	"parley/core/chat"
 	"parley/core/storage"
 	"parley/gatewaytest"
+	"parley/internal/require"
 	"parley/internal/subtest"
 )
 
@@ -169,8 +170,7 @@ func TestLostRun(t *testing.T) {
 			w.model.queue([]step{write(fox), pause(10 * time.Second), call(0, "a", "WRITE", "{}"), pause(time.Minute)}, []step{write("Done.")})
 			n := w.start()
 			m := w.message(room, "ada", "A")
-			acc, err := n.ProcessMessage(w.Context(), m)
-			w.Must(err)
+			acc := require.Value(n.ProcessMessage(w.Context(), m))(w)
 			cs, v, err := n.readAnswer(acc.Run)
 			if effect != "finish" && (!errors.Is(err, answer.ErrLost) || v.Outcome.Done()) {
 				w.Errorf("a reader was told %v, %+v", err, v.Outcome)

@@ -13,6 +13,7 @@ import (
 	"parley/core/access"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 // withPairing runs a test in which strangers need a code. Ada is allowed, Olga owns the agent if owned is set.
@@ -130,8 +131,7 @@ func TestPairingIsBounded(t *testing.T) {
 // Until there is an owner, strangers hear a neutral line once. Anyone who brings the owner's code is the owner, for good.
 func TestOwnerCode(t *testing.T) {
 	withPairing(t, false, func(w *harness, n *process) {
-		code, err := n.OwnerCode(w.Context())
-		w.Must(err)
+		code := require.Value(n.OwnerCode(w.Context()))(w)
 		if said := n.chatAs("eve", "Hello"); codes.MatchString(said) || !strings.HasPrefix(said, "Sorry, I can't reply yet") {
 			w.Errorf("without an owner a stranger reads %q", said)
 		}
@@ -165,8 +165,7 @@ func TestOwnerCode(t *testing.T) {
 // No user guesses the owner's code: a few wrong ones, and the right one does nothing for an hour.
 func TestOwnerCodeIsNotGuessed(t *testing.T) {
 	withPairing(t, false, func(w *harness, n *process) {
-		code, err := n.OwnerCode(w.Context())
-		w.Must(err)
+		code := require.Value(n.OwnerCode(w.Context()))(w)
 		for i := range 7 {
 			said := n.chatAs("eve", fmt.Sprintf("AAAA-AAA%c", 'A'+i))
 			if told := strings.Contains(said, "expired code"); told != (i < 5) {
@@ -186,8 +185,7 @@ func TestOwnerCodeIsNotGuessed(t *testing.T) {
 // Two bring the owner's code at the same time: there is one owner.
 func TestOneOwner(t *testing.T) {
 	withPairing(t, false, func(w *harness, n *process) {
-		code, err := n.OwnerCode(w.Context())
-		w.Must(err)
+		code := require.Value(n.OwnerCode(w.Context()))(w)
 		var accepted []chat.Accepted
 		for i := range 6 {
 			who := chat.EntityID(fmt.Sprint("guest", i))
@@ -199,8 +197,7 @@ func TestOneOwner(t *testing.T) {
 				owners++
 			}
 		}
-		people, err := w.Store.People(w.Context())
-		w.Must(err)
+		people := require.Value(w.Store.People(w.Context()))(w)
 		if owners != 1 || len(people) != 1 || !people[0].Owner {
 			w.Errorf("%d were told that they own it; in are %+v", owners, people)
 		}
@@ -236,8 +233,7 @@ func TestOpenConnectorKnowsNoCodes(t *testing.T) {
 		n.shutdown()
 		w.cfg.Access.Open = map[string]bool{"fake": true}
 		n = w.start()
-		code, err := n.OwnerCode(w.Context())
-		w.Must(err)
+		code := require.Value(n.OwnerCode(w.Context()))(w)
 		if said := n.chatAs("eve", code); said != "You said: "+code {
 			w.Errorf("it says %q", said)
 		}

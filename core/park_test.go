@@ -17,6 +17,7 @@ import (
 	"parley/core/generate"
 	"parley/core/llm"
 	"parley/gatewaytest"
+	"parley/internal/require"
 	"parley/internal/subtest"
 )
 
@@ -64,8 +65,7 @@ func (w *harness) waitParked(acc chat.Accepted) chat.Question {
 // decisions lists the decisions in a room, oldest first.
 func (w *harness) decisions(in chat.RoomID) (all []chat.Decision) {
 	w.Helper()
-	found, err := w.Store.RecentApprovals(w.Context(), in, 100)
-	w.Must(err)
+	found := require.Value(w.Store.RecentApprovals(w.Context(), in, 100))(w)
 	for _, a := range slices.Backward(found) {
 		all = append(all, a.Decision)
 	}
@@ -328,8 +328,7 @@ func crashesOfParkedRun(t *testing.T, prepare func(w *harness) (times func() int
 			_, _ = first.ProcessMessage(w.Context(), m)
 			press := func(n *process) {
 				time.Sleep(time.Minute)
-				open, err := w.Store.OpenQuestions(w.Context(), room)
-				w.Must(err)
+				open := require.Value(w.Store.OpenQuestions(w.Context(), room))(w)
 				for _, q := range open {
 					_, _ = n.ProcessMessage(w.Context(), chat.Choice(pressed(q, 0)))
 				}

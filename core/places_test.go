@@ -14,6 +14,7 @@ import (
 	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/internal/require"
 	"parley/internal/subtest"
 )
 
@@ -94,8 +95,7 @@ func (p *placed) says(text string) {
 func (p *placed) presses(option int) {
 	time.Sleep(5 * time.Second)
 	synctest.Wait()
-	open, err := p.Store.OpenQuestions(p.Context(), p.room)
-	p.Must(err)
+	open := require.Value(p.Store.OpenQuestions(p.Context(), p.room))(p)
 	for _, q := range open {
 		p.n.deliver(chat.Choice(pressed(q, option)))
 	}

@@ -16,6 +16,7 @@ import (
 	"parley/core/schedule"
 	"parley/gatewaytest"
 	"parley/internal/lang"
+	"parley/internal/require"
 	"parley/internal/subtest"
 )
 
@@ -74,8 +75,7 @@ func (w *harness) crashRepeatedlyIn(most int, kills func(last string) bool, tool
 func (w *harness) acceptOffline(in chat.RoomID, author chat.EntityID, text string) chat.Accepted {
 	w.Helper()
 	m := w.message(in, author, text)
-	acc, err := w.Store.Accept(w.Context(), m, chat.JoinRule{})
-	w.Must(err)
+	acc := require.Value(w.Store.Accept(w.Context(), m, chat.JoinRule{}))(w)
 	w.accepted = append(w.accepted, m.ID)
 	return acc
 }
@@ -119,8 +119,7 @@ func TestPoisonIsSetAside(t *testing.T) {
 		for _, m := range []chat.Message{
 			w.message(room, "ada", "poison"), w.message(room, "ada", "after it"), w.message("fake/bob", "bob", "elsewhere"),
 		} {
-			acc, err := w.Store.Accept(w.Context(), m, chat.JoinRule{})
-			w.Must(err)
+			acc := require.Value(w.Store.Accept(w.Context(), m, chat.JoinRule{}))(w)
 			w.accepted = append(w.accepted, m.ID)
 			accepted = append(accepted, acc)
 		}
@@ -219,8 +218,7 @@ func TestSuspectsPause(t *testing.T) {
 		n := w.start()
 		m := w.message("fake/bob", "bob", "new")
 		w.wantAnswer(n.send(m), answer.Completed, "You said: new")
-		_, err := n.ProcessMessage(w.Context(), chat.Command{Room: "fake/a", Author: "a", Name: chat.Stop})
-		w.Must(err)
+		require.Value(n.ProcessMessage(w.Context(), chat.Command{Room: "fake/a", Author: "a", Name: chat.Stop}))(w)
 		w.wantAnswer(accepted[0], answer.Stopped, "")
 		w.wantAnswer(accepted[1], answer.Completed, "You said: b")
 		for _, c := range w.model.requests() {
@@ -318,8 +316,7 @@ func TestSetAsideIsToldAndRetried(t *testing.T) {
 func TestSetAsideInSilence(t *testing.T) {
 	withHarness(t, func(w *harness) {
 		m := w.message(group, "ada", "poison")
-		acc, err := w.Store.Accept(w.Context(), m, chat.JoinRule{Kind: chat.RunDecide})
-		w.Must(err)
+		acc := require.Value(w.Store.Accept(w.Context(), m, chat.JoinRule{Kind: chat.RunDecide}))(w)
 		w.crashRepeatedly(10, func(string) bool { return true })
 		if o, said := w.waitAnswer(acc); o.Failure != llm.SetAside || !o.Withdrawn || said != "" || len(w.chat.visible()) > 0 {
 			t.Errorf("it is %+v and said %q", o, said)

@@ -21,6 +21,7 @@ import (
 	"parley/core/text"
 	"parley/internal/golden"
 	"parley/internal/lang"
+	"parley/internal/require"
 	"parley/internal/subtest"
 	"parley/plugins/essentials"
 	"parley/plugins/knowledge"
@@ -168,8 +169,7 @@ func (w *harness) storePoison(m chat.Message, evil, name string) {
 	for _, kind := range []chat.NoteKind{chat.FactNote, chat.SettingNote} {
 		w.Must(w.Store.SaveNote(w.Context(), chat.RoomNote{Room: m.Room, Kind: kind, Key: "x " + name, About: m.Author, Text: name + ": " + evil, At: time.Now()}))
 	}
-	_, err := w.Store.SaveEntity(w.Context(), chat.Entity{ID: m.Author, Names: []string{name}, Details: map[string]string{"language": evil}})
-	w.Must(err)
+	require.Value(w.Store.SaveEntity(w.Context(), chat.Entity{ID: m.Author, Names: []string{name}, Details: map[string]string{"language": evil}}))(w)
 }
 
 // promptStructure is what of a prompt divides it into parts: who speaks, and the tags and lines that begin or end something,

@@ -14,6 +14,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/schedule"
+	"parley/internal/require"
 	"parley/internal/subtest"
 )
 
@@ -203,11 +204,9 @@ func TestEditWhileReading(t *testing.T) {
 			acc := n.send(m)
 			time.Sleep(2 * time.Second)
 			m.Text = "Look"
-			_, err := n.ProcessMessage(w.Context(), chat.Edited{Message: chat.Message{Memory: m.Memory}})
-			w.Must(err)
+			require.Value(n.ProcessMessage(w.Context(), chat.Edited{Message: chat.Message{Memory: m.Memory}}))(w)
 			w.wantAnswer(acc, answer.Completed, "You said: Look\n[File: a, image/png]\n  seen a")
-			got, err := w.Store.Memory(w.Context(), m.ID)
-			w.Must(err)
+			got := require.Value(w.Store.Memory(w.Context(), m.ID))(w)
 			if got.Text != "Look" || got.Files[0].Description != "seen a" {
 				w.Errorf("remembered is %+v", got)
 			}
@@ -222,11 +221,9 @@ func TestVoiceBecomesText(t *testing.T) {
 		m := with(w.message(room, "ada", ""), voiceMessage("v"))
 		acc := n.send(m)
 		w.wantAnswer(acc, answer.Completed, "You said: heard v")
-		_, err := n.ProcessMessage(w.Context(), chat.Edited{Message: chat.Message{Memory: m.Memory}})
-		w.Must(err)
+		require.Value(n.ProcessMessage(w.Context(), chat.Edited{Message: chat.Message{Memory: m.Memory}}))(w)
 		synctest.Wait()
-		got, err := w.Store.Memory(w.Context(), m.ID)
-		w.Must(err)
+		got := require.Value(w.Store.Memory(w.Context(), m.ID))(w)
 		if got.Text != "heard v" || w.run(acc).Epoch != 1 {
 			t.Errorf("told again, it is %q, and was answered %d times", got.Text, w.run(acc).Epoch)
 		}
@@ -241,10 +238,8 @@ func TestEditBesideVoice(t *testing.T) {
 		m := with(w.message(room, "ada", "A capton"), voiceMessage("v"))
 		w.wantAnswer(n.send(m), answer.Completed, "You said: A capton\nheard v")
 		m.Text = "A caption"
-		_, err := n.ProcessMessage(w.Context(), chat.Edited{Message: chat.Message{Memory: m.Memory}})
-		w.Must(err)
-		got, err := w.Store.Memory(w.Context(), m.ID)
-		w.Must(err)
+		require.Value(n.ProcessMessage(w.Context(), chat.Edited{Message: chat.Message{Memory: m.Memory}}))(w)
+		got := require.Value(w.Store.Memory(w.Context(), m.ID))(w)
 		if got.Text != "A caption\nheard v" {
 			t.Errorf(`remembered is %q; want "A caption\nheard v"`, got.Text)
 		}
@@ -281,13 +276,11 @@ func TestPicturesOfTheSameQuestion(t *testing.T) {
 		"/retry": {func(w *harness, n *process, _ chat.Message) { w.waitAnswer(n.sendText("/retry")) }, "a a"},
 		"other words": {func(w *harness, n *process, m chat.Message) {
 			m.Text = "Two"
-			_, err := n.ProcessMessage(w.Context(), chat.Edited{Message: chat.Message{Memory: m.Memory}})
-			w.Must(err)
+			require.Value(n.ProcessMessage(w.Context(), chat.Edited{Message: chat.Message{Memory: m.Memory}}))(w)
 		}, "a a"},
 		"another picture": {func(w *harness, n *process, m chat.Message) {
 			m.Files = []chat.Attachment{{Ref: "b", Name: "b", Type: "image/png", Size: 4}}
-			_, err := n.ProcessMessage(w.Context(), chat.Edited{Message: chat.Message{Memory: m.Memory}})
-			w.Must(err)
+			require.Value(n.ProcessMessage(w.Context(), chat.Edited{Message: chat.Message{Memory: m.Memory}}))(w)
 		}, "a b"},
 	} {
 		t.Run(name, subtest.Of(withReader, func(w *harness, r *fakeReader) {

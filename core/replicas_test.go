@@ -16,6 +16,7 @@ import (
 	"parley/core/relay"
 	"parley/core/schedule"
 	"parley/gatewaytest"
+	"parley/internal/require"
 	"parley/internal/subtest"
 )
 
@@ -134,8 +135,7 @@ func TestBusComesBack(t *testing.T) {
 		acc := a.sendText("A")
 		ctx, cancel := context.WithCancel(w.Context())
 		defer cancel()
-		answer, err := b.Watch(ctx, acc.Run)
-		w.Must(err)
+		answer := require.Value(b.Watch(ctx, acc.Run))(w)
 		time.Sleep(time.Second)
 		bus.cut()
 		time.Sleep(30 * time.Second)
@@ -315,8 +315,7 @@ func TestWatchedRunIsAdoptedHere(t *testing.T) {
 		acc := a.sendText("A")
 		ctx, cancel := context.WithCancel(w.Context())
 		defer cancel()
-		before, err := b.Watch(ctx, acc.Run)
-		w.Must(err)
+		before := require.Value(b.Watch(ctx, acc.Run))(w)
 		time.Sleep(2500 * time.Millisecond)
 		p.Kill()
 		a.shutdown()

@@ -12,14 +12,14 @@ import (
 	"parley/core/chat"
 	"parley/core/schedule"
 	"parley/gatewaytest"
+	"parley/internal/require"
 	"parley/internal/subtest"
 )
 
 // sendNotice says something to a room, as the agent.
 func (n *process) sendNotice(notice chat.Notice) chat.Accepted {
 	n.h.Helper()
-	acc, err := n.Say(n.h.Context(), notice)
-	n.h.Must(err)
+	acc := require.Value(n.Say(n.h.Context(), notice))(n.h)
 	return acc
 }
 
@@ -33,8 +33,7 @@ func TestSay(t *testing.T) {
 		if r := w.run(acc); r.Address.ReplyTo != "" || r.Address.Connector != "fake" {
 			w.Errorf("it was said to %+v", r.Address)
 		}
-		m, err := w.Store.Memory(w.Context(), w.run(acc).Said())
-		w.Must(err)
+		m := require.Value(w.Store.Memory(w.Context(), w.run(acc).Said()))(w)
 		if m.Author != agent || m.Kind != chat.Said || m.InReplyTo != "" {
 			w.Errorf("remembered is %+v", m)
 		}
@@ -54,8 +53,7 @@ func TestSayInReply(t *testing.T) {
 		for _, c := range []struct{ to, want chat.MemoryID }{{first.Memory, first.Memory}, {second.Memory, second.Memory}, {"un/known", ""}} {
 			acc := n.sendNotice(chat.Notice{To: chat.Address{Room: room, ReplyTo: c.to}, Text: "Indeed."})
 			w.wantAnswer(acc, answer.Completed, "Indeed.")
-			m, err := w.Store.Memory(w.Context(), w.run(acc).Said())
-			w.Must(err)
+			m := require.Value(w.Store.Memory(w.Context(), w.run(acc).Said()))(w)
 			if m.InReplyTo != c.want || w.run(acc).Address.ReplyTo != c.want {
 				w.Errorf("it replies to %q and %q, not %q", m.InReplyTo, w.run(acc).Address.ReplyTo, c.want)
 			}
@@ -179,8 +177,7 @@ func TestSayCleared(t *testing.T) {
 		n.sendText("A")
 		time.Sleep(time.Second)
 		told := n.sendNotice(chat.Notice{To: chat.Address{Room: room}, Text: "It rains."})
-		_, err := n.ProcessMessage(w.Context(), chat.Cleared{Room: room})
-		w.Must(err)
+		require.Value(n.ProcessMessage(w.Context(), chat.Cleared{Room: room}))(w)
 		if o, said := w.waitAnswer(told); o.Status != answer.Stopped || said != "" || strings.Contains(strings.Join(w.chat.visible(), ""), "rains") {
 			w.Errorf("it ended as %+v: %q", o, said)
 		}

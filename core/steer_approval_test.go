@@ -13,6 +13,7 @@ import (
 	"parley/core/llm"
 	"parley/core/schedule"
 	"parley/gatewaytest"
+	"parley/internal/require"
 	"parley/internal/subtest"
 )
 
@@ -65,8 +66,7 @@ func (w *askedAgain) cards() []chat.Question {
 	if w.approver == "olga" {
 		in = "fake/olga"
 	}
-	all, err := w.Store.OpenQuestions(w.Context(), in)
-	w.Must(err)
+	all := require.Value(w.Store.OpenQuestions(w.Context(), in))(w)
 	return all
 }
 

@@ -108,11 +108,9 @@ func (w *steered) say(i int) {
 
 // decide lets Olga answer the cards that she sees, or not.
 func (w *steered) decide() {
-	open, err := w.Store.OpenQuestions(w.Context(), "fake/olga")
-	w.Must(err)
+	open := require.Value(w.Store.OpenQuestions(w.Context(), "fake/olga"))(w)
 	for _, q := range open {
-		a, err := w.Store.Approval(w.Context(), q.Payload)
-		w.Must(err)
+		a := require.Value(w.Store.Approval(w.Context(), q.Payload))(w)
 		switch option := w.luck.IntN(4); option {
 		case 0, 1:
 			w.note("Olga approves a call of %s", a.Run)

@@ -86,8 +86,7 @@ func TestSteerInTheReceipt(t *testing.T) {
 		if _, said := w.waitAnswer(n.sendText("/why")); !strings.Contains(said, "`; messages: 2\n") {
 			w.Errorf("/why shows %s", said)
 		}
-		r, err := turn.ReceiptOf(w.Context(), w.Store, a.Run)
-		w.Must(err)
+		r := require.Value(turn.ReceiptOf(w.Context(), w.Store, a.Run))(w)
 		for _, text := range []string{"- Conversation, ada, ", ": Question A\n", ": And B"} {
 			if !strings.Contains(r.Whole(), text) {
 				w.Errorf("the receipt lacks %q:\n%s", text, r.Whole())

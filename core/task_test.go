@@ -16,6 +16,7 @@ import (
 	"parley/core/quota"
 	"parley/core/schedule"
 	"parley/gatewaytest"
+	"parley/internal/require"
 	"parley/internal/subtest"
 )
 
@@ -30,8 +31,7 @@ func (n *process) startTask(t chat.Task) chat.Accepted {
 	if t.By == "" {
 		t.By, t.Name = standup, "Schedule standup"
 	}
-	acc, err := n.ProcessMessage(n.h.Context(), t)
-	n.h.Must(err)
+	acc := require.Value(n.ProcessMessage(n.h.Context(), t))(n.h)
 	return acc
 }
 

@@ -16,6 +16,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/internal/lang"
+	"parley/internal/require"
 	"parley/internal/subtest"
 )
 
@@ -185,8 +186,7 @@ func TestUpdateFiles(t *testing.T) {
 				if b.Past == nil || b.Data != nil { // a reader who comes late holds nothing of it (WB-15)
 					w.Fatalf("remembered is %+v", b)
 				}
-				found, err := w.cfg.Store.File(w.Context(), acc.Run, b.Past.N)
-				w.Must(err)
+				found := require.Value(w.cfg.Store.File(w.Context(), acc.Run, b.Past.N))(w)
 				stored = append(stored, found)
 			}
 			if diff := cmp.Diff(c.want, stored); diff != "" {

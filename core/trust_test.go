@@ -11,6 +11,7 @@ import (
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/require"
 	"parley/internal/subtest"
 )
 
@@ -164,8 +165,7 @@ func TestWritingCallOfAMailIsConfirmed(t *testing.T) {
 			acc := n.sendText("Read me the mail")
 			time.Sleep(time.Second)
 			synctest.Wait()
-			open, err := w.Store.OpenQuestions(w.Context(), room)
-			w.Must(err)
+			open := require.Value(w.Store.OpenQuestions(w.Context(), room))(w)
 			if asked := len(open) > 0; asked != (c.choose >= -1) || send.times() > 0 && asked {
 				w.Fatalf("asked is %+v, sent %d times", open, send.times())
 			}

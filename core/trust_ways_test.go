@@ -12,6 +12,7 @@ import (
 	"parley/core/llm"
 	"parley/core/prompt"
 	"parley/core/text"
+	"parley/internal/require"
 	"parley/plugins/essentials"
 )
 
@@ -98,8 +99,7 @@ func TestForeignWordsByEveryWay(t *testing.T) {
 		}, asks: true},
 		"a notice": {before: func(w *harness, n *process) {
 			w.waitAnswer(n.sendText("Hi"))
-			_, err := n.Say(w.Context(), chat.Notice{To: chat.Address{Connector: "fake", Room: room}, Text: mail, Key: "k"})
-			w.Must(err)
+			require.Value(n.Say(w.Context(), chat.Notice{To: chat.Address{Connector: "fake", Room: room}, Text: mail, Key: "k"}))(w)
 			time.Sleep(time.Minute)
 		}, asks: true, reads: true},
 		"a result": {before: func(w *harness, n *process) {
@@ -149,8 +149,7 @@ func TestForeignWordsByEveryWay(t *testing.T) {
 					}
 					time.Sleep(time.Minute)
 					synctest.Wait()
-					open, err := w.Store.OpenQuestions(w.Context(), room)
-					w.Must(err)
+					open := require.Value(w.Store.OpenQuestions(w.Context(), room))(w)
 					if form && (len(open) > 0) != c.asks {
 						t.Errorf("asked is %+v; sent %d times", open, send.times())
 					}

@@ -14,6 +14,7 @@ import (
 	"parley/core/llm"
 	"parley/core/schedule"
 	"parley/gatewaytest"
+	"parley/internal/require"
 	"parley/internal/subtest"
 )
 
@@ -235,8 +236,7 @@ func (w *harness) openQuestionsByRoom() map[chat.RoomID]chat.Question {
 	w.Helper()
 	all := map[chat.RoomID]chat.Question{}
 	for _, in := range []chat.RoomID{room, "fake/olga"} {
-		open, err := w.Store.OpenQuestions(w.Context(), in)
-		w.Must(err)
+		open := require.Value(w.Store.OpenQuestions(w.Context(), in))(w)
 		for _, q := range open {
 			all[in] = q
 		}

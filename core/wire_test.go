@@ -13,6 +13,7 @@ import (
 	"parley/core/llm"
 	"parley/gatewaytest"
 	"parley/internal/lang"
+	"parley/internal/require"
 	"parley/internal/subtest"
 	"parley/models/modelfake"
 	"parley/models/openai"
@@ -48,8 +49,7 @@ func inMode(t *testing.T, mode generate.Mode, play func(w *wireHarness)) {
 			return w.asks[min(w.call, len(w.asks))-1]
 		}})
 		network := sim.NewNet()
-		l, err := network.Listen("tcp", "model.test:80")
-		w.Must(err)
+		l := require.Value(network.Listen("tcp", "model.test:80"))(w)
 		w.Cleanup(w.Serve(l))
 		m := openai.New(openai.Options{BaseURL: "http://model.test/v1", Model: modelfake.DefaultModel, Dial: network.Dial})
 		w.Cleanup(func() { _ = m.Close() })

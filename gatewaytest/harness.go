@@ -72,8 +72,7 @@ func (h *Harness) Pass(d time.Duration) {
 func (h *Harness) WaitRun(id chat.RunID) chat.Run {
 	h.Helper()
 	for begun := time.Now(); ; time.Sleep(100*time.Millisecond + time.Since(begun)/4) {
-		r, err := h.Store.Run(h.Context(), id)
-		h.Must(err)
+		r := require.Value(h.Store.Run(h.Context(), id))(h)
 		if r.Outcome.Done() {
 			synctest.Wait()
 			return r
@@ -89,8 +88,7 @@ func (h *Harness) WaitIdle() {
 	h.Helper()
 	for range 2 * 3600 {
 		synctest.Wait()
-		open, err := h.Store.OpenRooms(h.Context())
-		h.Must(err)
+		open := require.Value(h.Store.OpenRooms(h.Context()))(h)
 		if len(open) == 0 {
 			return
 		}

@@ -12,6 +12,7 @@ import (
 	"parley/config"
 	"parley/connectors/connectortest"
 	"parley/core/chat"
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -27,8 +28,7 @@ func ownedByAda(c *chatHarness) {
 func (c *chatHarness) groupRoom() chat.Room {
 	c.Helper()
 	for _, id := range c.rooms() {
-		r, err := c.Store.Room(c.Context(), id)
-		c.Must(err)
+		r := require.Value(c.Store.Room(c.Context(), id))(c)
 		if r.Kind == chat.Group {
 			return r
 		}
@@ -178,8 +178,7 @@ func TestPictureStandsBelowTheAnswer(t *testing.T) {
 		want := "data:image/png;base64," + base64.StdEncoding.EncodeToString(modelfake.Picture(2, 2))
 		var named []string // by the last frame
 		live := func(when string) {
-			events, err := s.send(id, "m1", "draw a cup of tea").All()
-			s.Must(err)
+			events := require.Value(s.send(id, "m1", "draw a cup of tea").All())(s)
 			var pictures []string
 			for _, e := range events {
 				if e.Type == "tool" {
@@ -188,8 +187,7 @@ func TestPictureStandsBelowTheAnswer(t *testing.T) {
 			}
 			named = events[len(events)-1].Images
 			if when != "at first" && slices.Equal(pictures, named) { // the answer has ended: its picture is in the store (WB-15)
-				got, err := s.browser.Load(s.Context(), named[0])
-				s.Must(err)
+				got := require.Value(s.browser.Load(s.Context(), named[0]))(s)
 				pictures = []string{got}
 			}
 			if got := *events[len(events)-1].FullText; got != "Here it is." || len(pictures) != 1 || pictures[0] != want {

@@ -15,6 +15,7 @@ import (
 	"parley/connectors/connectortest"
 	"parley/connectors/connectortest/discordworld"
 	"parley/internal/agui"
+	"parley/internal/require"
 )
 
 const agentAt = "agent.test:80"
@@ -190,8 +191,7 @@ func TestAgentStatusOnTheWeb(t *testing.T) {
 		line(`{"type":"file","name":"a.txt","mediaType":"text/plain","data":"aGk="}`, time.Second)
 		line(`{"type":"done"}`, 0)
 	}}, nil, func(s *harness) {
-		frames, err := s.send(s.newConversation(), "1", "Go").All()
-		s.Must(err)
+		frames := require.Value(s.send(s.newConversation(), "1", "Go").All())(s)
 		var shown []string
 		for _, f := range frames {
 			if f.FullText != nil {

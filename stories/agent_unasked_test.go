@@ -13,6 +13,7 @@ import (
 	"parley/connectors/connectortest"
 	"parley/core/answer"
 	"parley/core/llm"
+	"parley/internal/require"
 	"parley/progressive"
 )
 
@@ -40,8 +41,7 @@ func TestAgentSpeaks(t *testing.T) {
 			return c.postAsAgent(token, key, body)
 		}
 		body := func(thread, id, text string) string {
-			data, err := json.Marshal(map[string]string{"threadId": thread, "id": id, "text": text})
-			c.Must(err)
+			data := require.Value(json.Marshal(map[string]string{"threadId": thread, "id": id, "text": text}))(c)
 			return string(data)
 		}
 		for _, r := range []struct {

@@ -228,8 +228,7 @@ func TestLangGraph(t *testing.T) {
 func (s *sockets) ownConfig(yaml string) config.Config {
 	s.Helper()
 	unset := func(string) (string, bool) { return "", false }
-	cfg, err := config.Parse("", []byte(yaml), "", unset, slices.Concat(parley.Platforms(), parley.Providers())...)
-	s.Must(err)
+	cfg := require.Value(config.Parse("", []byte(yaml), "", unset, slices.Concat(parley.Platforms(), parley.Providers())...))(s)
 	cfg.Turns.Buttons = false // as in config
 	return cfg
 }

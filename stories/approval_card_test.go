@@ -9,6 +9,7 @@ import (
 	"parley/connectors/connectortest"
 	"parley/connectors/connectortest/discordworld"
 	"parley/core/chat"
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -25,8 +26,7 @@ func withCard(c *chatHarness, language string) (s *toolServer, bob connectortest
 	c.Say(connectortest.Bob, bob, "Order tea")
 	c.waitShown(c.ada, `{"item":"tea"}`)
 	for _, room := range c.rooms() {
-		open, err := c.Store.OpenApprovals(c.Context(), room, 1)
-		c.Must(err)
+		open := require.Value(c.Store.OpenApprovals(c.Context(), room, 1))(c)
 		if len(open) > 0 {
 			r = open[0]
 		}
@@ -39,8 +39,7 @@ func TestChatCardShowsUntil(t *testing.T) {
 	onEachPlatform(t, nil, func(c *chatHarness) {
 		s, bob, r := withCard(c, "de")
 		c.restart()
-		zone, err := time.LoadLocation("Asia/Tokyo")
-		c.Must(err)
+		zone := require.Value(time.LoadLocation("Asia/Tokyo"))(c)
 		c.waitShown(c.ada, "Bis "+r.Expires.In(zone).Format("15:04")+".")
 		c.Platform.(buttonPlatform).Press(connectortest.Ada, c.ada, 0)
 		c.waitShown(bob, "Tea is on its way.")

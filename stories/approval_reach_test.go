@@ -12,6 +12,7 @@ import (
 	"parley/connectors/connectortest"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -77,8 +78,7 @@ func TestChatStopCancelsCall(t *testing.T) {
 		c.wantDone(s, `list {"item":"tea"}`, "list cancelled")
 		c.waitShown(c.ada, "Stopped.")
 		c.wantModelCalls(1) // the model is not told of a result
-		run, err := c.Store.Run(c.Context(), chat.RunID(c.rooms()[0])+"#1")
-		c.Must(err)
+		run := require.Value(c.Store.Run(c.Context(), chat.RunID(c.rooms()[0])+"#1"))(c)
 		if run.Outcome.Status != answer.Stopped {
 			t.Errorf("it ended as %+v", run.Outcome)
 		}

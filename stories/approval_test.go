@@ -16,6 +16,7 @@ import (
 	"parley/config"
 	"parley/connectors/connectortest"
 	"parley/core/chat"
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -121,8 +122,7 @@ func withShopOf(c *chatHarness, o *sdk.StreamableHTTPOptions, edit func(*config.
 // approvals lists the decisions in the room where Ada was answered, oldest first.
 func (c *chatHarness) approvals(room chat.RoomID) (all []chat.Decision) {
 	c.Helper()
-	found, err := c.Store.RecentApprovals(c.Context(), room, 100)
-	c.Must(err)
+	found := require.Value(c.Store.RecentApprovals(c.Context(), room, 100))(c)
 	for _, a := range slices.Backward(found) {
 		all = append(all, a.Decision)
 	}

@@ -19,6 +19,7 @@ import (
 	"parley/connectors/connectortest/telegramworld"
 	"parley/core/chat"
 	"parley/core/storage"
+	"parley/internal/require"
 	"parley/internal/subtest"
 	"parley/models/modelfake"
 	"parley/sim"
@@ -178,22 +179,18 @@ func TestFilesOfAFormOnThePage(t *testing.T) {
 		id := s.newConversation()
 		stream := s.send(id, "k1", "A claim, please")
 		for raw := ""; !strings.Contains(raw, `"accept":["text/plain"]`); {
-			f, err := stream.Next()
-			s.Must(err)
+			f := require.Value(stream.Next())(s)
 			raw = f.Raw
 		}
-		open, err := s.Store.OpenQuestions(s.Context(), s.rooms()[0])
-		s.Must(err)
+		open := require.Value(s.Store.OpenQuestions(s.Context(), s.rooms()[0]))(s)
 		at := s.browser.Base + "/api/conversations/" + id
 		post := func(address, kind, body string) (status int, reply string) {
-			resp, err := s.browser.HTTP.Post(at+address, kind, strings.NewReader(body))
-			s.Must(err)
+			resp := require.Value(s.browser.HTTP.Post(at+address, kind, strings.NewReader(body)))(s)
 			defer resp.Body.Close()
 			if resp.StatusCode == http.StatusOK && address == "/choices/stream" {
 				return resp.StatusCode, ""
 			}
-			data, err := io.ReadAll(resp.Body)
-			s.Must(err)
+			data := require.Value(io.ReadAll(resp.Body))(s)
 			return resp.StatusCode, string(data)
 		}
 		for key, kind := range map[string]string{"r": "text/plain", "p": "application/json"} {
@@ -217,8 +214,7 @@ func TestFilesOfAFormOnThePage(t *testing.T) {
 			}
 		}
 		upload := func(key string) chat.Upload {
-			u, err := s.store.Load().Upload(s.Context(), string(s.rooms()[0])+"/"+key)
-			s.Must(err)
+			u := require.Value(s.store.Load().Upload(s.Context(), string(s.rooms()[0])+"/"+key))(s)
 			return u
 		}
 		if r, p := upload("r"), upload("p"); r.Message != "" || p.Message != "" {
@@ -320,16 +316,14 @@ func removals() map[string]func(context.Context, storage.Store, chat.Memory) err
 func (s *harness) wantRemovable(room chat.RoomID, remove func(context.Context, storage.Store, chat.Memory) error) {
 	s.Helper()
 	store := s.store.Load()
-	recent, err := store.Recent(s.Context(), room, chat.KindCommand, 0, 10)
-	s.Must(err)
+	recent := require.Value(store.Recent(s.Context(), room, chat.KindCommand, 0, 10))(s)
 	of := recent[len(recent)-1]
 	if len(of.Files) != 1 {
 		s.Fatalf("the answer has the files %+v; want one", of.Files)
 	}
 	exported := 0
 	for after, more := "", true; more; {
-		p, err := store.PersonalRecords(s.Context(), of.Author, after)
-		s.Must(err)
+		p := require.Value(store.PersonalRecords(s.Context(), of.Author, after))(s)
 		if p.Section == "upload_pieces" {
 			exported += len(p.Records)
 		}
@@ -359,8 +353,7 @@ func TestFilesOfFormsAreDeleted(t *testing.T) {
 				s.send(id, "k1", "A claim, please")
 				time.Sleep(time.Minute)
 				room, at := s.rooms()[0], "/api/conversations/"+id
-				open, err := s.Store.OpenQuestions(s.Context(), room)
-				s.Must(err)
+				open := require.Value(s.Store.OpenQuestions(s.Context(), room))(s)
 				s.request(http.MethodPost, at+"/files?clientFileId=r&name=r.txt", "text/plain", receipt().Data)
 				if status, reply := s.request(http.MethodPost, at+"/choices/stream", "application/json", []byte(`{"id":"`+open[0].ID+`","files":{"receipt":["r"]}}`)); status != http.StatusOK {
 					t.Fatalf("the form is answered with %d %s", status, reply)
@@ -393,24 +386,19 @@ func TestFormOverReplicas(t *testing.T) {
 		return modelfake.Script{modelfake.ToolCall("c", "ASK_FORM", `{"question":"Show me.","fields":[{"name":"receipt","title":"Receipt","kind":"file"}]}`)}
 	}}))
 	asks, answers := r.nodes[0], r.nodes[1]
-	id, err := asks.Open(r.Context())
-	r.Must(err)
-	stream, err := asks.Send(r.Context(), id, "k1", "A claim, please")
-	r.Must(err)
+	id := require.Value(asks.Open(r.Context()))(r)
+	stream := require.Value(asks.Send(r.Context(), id, "k1", "A claim, please"))(r)
 	question := ""
 	for question == "" {
-		e, err := stream.Next()
-		r.Must(err)
+		e := require.Value(stream.Next())(r)
 		var f struct{ Choices struct{ ID string } }
 		r.Must(json.Unmarshal([]byte(e.Raw), &f))
 		question = f.Choices.ID
 	}
 	post := func(address, kind, body string) string {
-		resp, err := answers.HTTP.Post(answers.Base+"/api/conversations/"+id+address, kind, strings.NewReader(body))
-		r.Must(err)
+		resp := require.Value(answers.HTTP.Post(answers.Base+"/api/conversations/"+id+address, kind, strings.NewReader(body)))(r)
 		defer resp.Body.Close()
-		data, err := io.ReadAll(resp.Body)
-		r.Must(err)
+		data := require.Value(io.ReadAll(resp.Body))(r)
 		return string(data)
 	}
 	post("/files?clientFileId=r&name=r.txt", "text/plain", string(receipt().Data))

@@ -14,6 +14,7 @@ import (
 	"parley/config"
 	"parley/connectors/connectortest"
 	"parley/connectors/connectortest/discordworld"
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -101,12 +102,10 @@ func TestFormIsOnThePage(t *testing.T) {
 		id := s.newConversation()
 		stream := s.send(id, "k1", "A table, please")
 		for raw := ""; !strings.Contains(raw, `"fields":[`); {
-			f, err := stream.Next()
-			s.Must(err)
+			f := require.Value(stream.Next())(s)
 			raw = f.Raw
 		}
-		open, err := s.Store.OpenQuestions(s.Context(), s.rooms()[0])
-		s.Must(err)
+		open := require.Value(s.Store.OpenQuestions(s.Context(), s.rooms()[0]))(s)
 		refusal := struct{ Fields map[string]string }{}
 		post := func(values ...string) (status int) {
 			body, _ := json.Marshal(map[string]any{"id": open[0].ID, "values": values})
@@ -152,14 +151,12 @@ func TestNumberWithPointOnThePage(t *testing.T) {
 					s.Must(err)
 					r.Header.Set("Content-Type", "application/json")
 					r.Header.Set("Accept-Language", "de")
-					resp, err := s.browser.HTTP.Do(r)
-					s.Must(err)
+					resp := require.Value(s.browser.HTTP.Do(r))(s)
 					time.Sleep(time.Minute)
 					_ = resp.Body.Close()
 				}
 				post("/messages/stream", `{"clientMessageId":"k1","text":"Note my weight"}`)
-				open, err := s.Store.OpenQuestions(s.Context(), s.rooms()[0])
-				s.Must(err)
+				open := require.Value(s.Store.OpenQuestions(s.Context(), s.rooms()[0]))(s)
 				post(map[bool]string{true: "/choices/stream", false: "/messages/stream"}[wrote[2] == 'v'], wrote+`"`+open[0].ID+`"}`)
 				if got := string(s.model.Requests()[1].Raw); !strings.Contains(got, `\"weight\":\"`+want+`\"`) {
 					t.Errorf("the model reads %s; want %s", got, want)

@@ -15,6 +15,7 @@ import (
 	"parley/connectors/connectortest"
 	"parley/connectors/connectortest/discordworld"
 	"parley/core/chat"
+	"parley/internal/require"
 	"parley/models/modelfake"
 	"parley/sim"
 )
@@ -159,15 +160,12 @@ func TestBlockedVisitor(t *testing.T) {
 	withGateway(t, func(cfg *config.Config) { cfg.People.Blocked = []config.Member{"web:visitor/none"} }, func(s *harness) {
 		id := s.newConversation()
 		s.readAll(s.send(id, "1", "Hello"))
-		room, err := s.Store.Room(s.Context(), s.rooms()[0])
-		s.Must(err)
-		recent, err := s.Store.Recent(s.Context(), room.ID, chat.Said, 0, 2)
-		s.Must(err)
+		room := require.Value(s.Store.Room(s.Context(), s.rooms()[0]))(s)
+		recent := require.Value(s.Store.Recent(s.Context(), room.ID, chat.Said, 0, 2))(s)
 		s.reload(func(cfg *config.Config) {
 			cfg.People.Blocked = append(cfg.People.Blocked, config.Member(strings.Replace(string(recent[0].Author), "/", ":", 1)))
 		})
-		st, err := s.browser.Send(s.Context(), id, "2", "Quince")
-		s.Must(err)
+		st := require.Value(s.browser.Send(s.Context(), id, "2", "Quince"))(s)
 		if st.Status != http.StatusForbidden {
 			t.Errorf("a blocked visitor gets %d %s; want 403", st.Status, st.Body)
 		}
@@ -225,23 +223,20 @@ func TestVisitorBlockedOnThePage(t *testing.T) {
 			cfg.People.Owners = []config.Account{config.Account(c.Account(connectortest.Ada))}
 		})
 		o := c.logIn(connectortest.Ada)
-		resp, err := c.browser.HTTP.Post(c.browser.Base+"/api/visitors", "application/json", strings.NewReader("{}"))
-		c.Must(err)
+		resp := require.Value(c.browser.HTTP.Post(c.browser.Base+"/api/visitors", "application/json", strings.NewReader("{}")))(c)
 		var made struct{ Visitor struct{ Token string } }
 		c.Must(json.NewDecoder(resp.Body).Decode(&made))
 		c.Must(resp.Body.Close())
 		visitor := &sim.Browser{HTTP: &http.Client{Transport: bearer{c.browser.HTTP.Transport, made.Visitor.Token}}, Base: c.browser.Base}
 		var conversations []string
 		for range 2 {
-			id, err := visitor.Open(c.Context())
-			c.Must(err)
+			id := require.Value(visitor.Open(c.Context()))(c)
 			conversations = append(conversations, id)
 		}
 		ask := func(key string) (statuses []int) {
 			for _, id := range conversations {
 				c.model.Queue(modelfake.Script{modelfake.Text("Hi.")})
-				st, err := visitor.Send(c.Context(), id, key, "Hello")
-				c.Must(err)
+				st := require.Value(visitor.Send(c.Context(), id, key, "Hello"))(c)
 				if st.Status == http.StatusOK {
 					c.readAll(st)
 				}

@@ -20,6 +20,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/internal/lang"
+	"parley/internal/require"
 	"parley/models/modelfake"
 	"parley/sim"
 )
@@ -96,8 +97,7 @@ func onPlatformBehind(t *testing.T, p platform, edit func(*config.Config), wrap 
 	t.Helper()
 	c := &chatHarness{platform: p}
 	withPreparedGateway(t, func(s *harness) {
-		w, err := p.newServer()
-		s.Must(err)
+		w := require.Value(p.newServer())(s)
 		c.harness, c.Platform = s, w
 		h := w.Handler()
 		if wrap != nil {

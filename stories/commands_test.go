@@ -13,6 +13,7 @@ import (
 	"parley/config"
 	"parley/connectors/connectortest"
 	"parley/core/chat"
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -26,16 +27,13 @@ func TestNewOnTheWeb(t *testing.T) {
 		if !strings.Contains(*asked.FullText, "Its messages will be deleted.") { // a reload shows none
 			s.Errorf(`/new asks %q; want it to contain "Its messages will be deleted."`, *asked.FullText)
 		}
-		q, err := s.Store.QuestionOf(s.Context(), chat.RunID(asked.MessageID))
-		s.Must(err)
+		q := require.Value(s.Store.QuestionOf(s.Context(), chat.RunID(asked.MessageID)))(s)
 		choose := func(conversation string, option int) (int, string) {
-			body, err := json.Marshal(map[string]any{"id": q.ID, "option": option})
-			s.Must(err)
+			body := require.Value(json.Marshal(map[string]any{"id": q.ID, "option": option}))(s)
 			resp, err := s.browser.HTTP.Post(s.browser.Base+"/api/conversations/"+conversation+"/choices/stream", "application/json", bytes.NewReader(body))
 			s.Must(err)
 			defer resp.Body.Close()
-			text, err := io.ReadAll(resp.Body)
-			s.Must(err)
+			text := require.Value(io.ReadAll(resp.Body))(s)
 			return resp.StatusCode, string(text)
 		}
 		if status, text := choose(other, 1); status != http.StatusConflict {

@@ -13,6 +13,7 @@ import (
 
 	"parley/config"
 	"parley/connectors/connectortest"
+	"parley/internal/require"
 	"parley/internal/signature"
 )
 
@@ -63,8 +64,7 @@ func TestHelpDeskGetsMessages(t *testing.T) {
 		down := true
 		l := c.listen("127.0.0.1:9000")
 		server := &http.Server{Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-			body, err := io.ReadAll(r.Body)
-			c.Must(err)
+			body := require.Value(io.ReadAll(r.Body))(c)
 			mu.Lock()
 			defer mu.Unlock()
 			if down {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"parley/connectors/connectortest"
+	"parley/internal/require"
 	"parley/internal/subtest"
 	"parley/models/modelfake"
 )
@@ -190,8 +191,7 @@ func TestCrashWhileItAsks(t *testing.T) {
 			if own := connectortest.BotTexts(c, c.ada); len(own) == 0 || len(slices.DeleteFunc(own, func(s string) bool { return s == "" })) > texts {
 				c.Errorf("people read %q", own)
 			}
-			open, err := c.Store.OpenQuestions(c.Context(), c.rooms()[0])
-			c.Must(err)
+			open := require.Value(c.Store.OpenQuestions(c.Context(), c.rooms()[0]))(c)
 			if buttons := c.Platform.(buttonPlatform).Buttons(c.ada); len(buttons) > 0 || len(open) > 0 {
 				c.Errorf("there is %q to press, and %+v to choose; want none and none", buttons, open)
 			}

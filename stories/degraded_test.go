@@ -175,8 +175,7 @@ func (d *degraded) ask(conversation, text string) {
 // wantConversation fails the test if the conversation on the page is not these messages, each answered once.
 func (d *degraded) wantConversation(conversation string, texts ...string) {
 	d.Helper()
-	lines, err := d.Reload(d.Context(), conversation)
-	d.Must(err)
+	lines := require.Value(d.Reload(d.Context(), conversation))(d)
 	var got, want []string
 	for _, l := range lines {
 		got = append(got, l.Text)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"parley/config"
+	"parley/internal/require"
 )
 
 // Without a key there is a model that shows everything, in every form that answers can have.
@@ -24,8 +25,7 @@ func TestDemoInEachForm(t *testing.T) {
 				c := s.newConversation()
 				says := func(text string, want ...string) {
 					st := s.send(c, "k"+text[:3], text)
-					frames, err := st.All()
-					s.Must(err)
+					frames := require.Value(st.All())(s)
 					tokens := 0
 					for _, f := range frames {
 						if f.Type == "token" {

@@ -8,6 +8,7 @@ import (
 	"parley/config"
 	"parley/connectors/connectortest"
 	"parley/core/chat"
+	"parley/internal/require"
 	"parley/internal/subtest"
 	"parley/models/modelfake"
 	"parley/progressive"
@@ -96,8 +97,7 @@ func (c *chatHarness) waitForRun(so func(chat.Run) bool) {
 	c.Helper()
 	for range 60 * 100 {
 		for _, room := range c.rooms() {
-			open, err := c.Store.OpenRuns(c.Context(), room)
-			c.Must(err)
+			open := require.Value(c.Store.OpenRuns(c.Context(), room))(c)
 			if slices.ContainsFunc(open, so) {
 				return
 			}

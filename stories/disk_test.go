@@ -14,16 +14,15 @@ import (
 
 	"parley"
 	"parley/backends"
+	"parley/internal/require"
 )
 
 // readyz is what the probe is told.
 func (s *harness) readyz() (int, string) {
 	s.Helper()
-	resp, err := s.browser.HTTP.Get("http://" + webAt + "/readyz")
-	s.Must(err)
+	resp := require.Value(s.browser.HTTP.Get("http://" + webAt + "/readyz"))(s)
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	s.Must(err)
+	body := require.Value(io.ReadAll(resp.Body))(s)
 	return resp.StatusCode, string(body)
 }
 

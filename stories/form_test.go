@@ -8,6 +8,7 @@ import (
 
 	"parley/config"
 	"parley/connectors/connectortest"
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -67,8 +68,7 @@ func TestFormOnThePage(t *testing.T) {
 		s.model.Queue(playFormScript("so what")...)
 		id := s.newConversation()
 		stream := s.send(id, "k1", "Play something")
-		frames, err := stream.All()
-		s.Must(err)
+		frames := require.Value(stream.All())(s)
 		for _, f := range frames {
 			noTags(t, "a frame", f.Raw)
 		}

@@ -28,6 +28,7 @@ import (
 	"parley/core/storage"
 	"parley/core/storage/storagetest"
 	"parley/gatewaytest"
+	"parley/internal/require"
 	"parley/models/modelfake"
 	"parley/progressive"
 	"parley/sim"
@@ -90,8 +91,7 @@ func withPreparedGateway(t *testing.T, prepare, play func(*harness)) {
 		s := &harness{Harness: h, net: sim.NewNet(), accepted: map[chat.MemoryID]chat.RoomID{}, answers: map[chat.MemoryID]chat.RunID{}, choose: modelfake.Echo}
 		s.model = modelfake.New(modelfake.Options{Key: secretKey, Choose: func(r modelfake.Request) modelfake.Script { return s.choose(r) }})
 		defer s.model.Serve(s.listen(modelAt))() // also if the test fails: the bubble would otherwise panic, and end all tests
-		cfg, err := parley.DefaultConfig(func(string) (string, bool) { return "", false })
-		s.Must(err)
+		cfg := require.Value(parley.DefaultConfig(func(string) (string, bool) { return "", false }))(s)
 		cfg.Providers.OpenAI.BaseURL, cfg.Providers.OpenAI.APIKey = "http://model.test/v1", secretKey
 		cfg.Models.Large.Model = modelfake.DefaultModel
 		cfg.Store = config.DSN("sqlite:" + sqlitetest.Path(h.T))
@@ -109,8 +109,7 @@ func withPreparedGateway(t *testing.T, prepare, play func(*harness)) {
 }
 
 func (s *harness) listen(address string) net.Listener {
-	l, err := s.net.Listen("tcp", address)
-	s.Must(err)
+	l := require.Value(s.net.Listen("tcp", address))(s)
 	return l
 }
 
@@ -171,8 +170,7 @@ func (s *harness) refuseConnections(address string) {
 func (s *harness) reload(edit func(*config.Config)) []string {
 	s.Helper()
 	edit(&s.cfg)
-	restart, err := s.node.Reload(s.Context())
-	s.Must(err)
+	restart := require.Value(s.node.Reload(s.Context()))(s)
 	return restart
 }
 
@@ -206,8 +204,7 @@ func (s *harness) stopAndCheck() {
 	e := s.extra
 	e.Accepted, e.Deleted = s.acceptedAndDeleted()
 	for _, room := range s.rooms() {
-		recent, err := s.Store.Recent(s.Context(), room, chat.Said, 0, 1000)
-		s.Must(err)
+		recent := require.Value(s.Store.Recent(s.Context(), room, chat.Said, 0, 1000))(s)
 		s.AddRuns(&e, len(recent)+10, room)
 	}
 	e.Seen = append(e.Seen, s.browser.Seen()...)
@@ -254,8 +251,7 @@ func (s *harness) rooms() []chat.RoomID {
 // newConversation starts a conversation on the web.
 func (s *harness) newConversation() string {
 	s.Helper()
-	id, err := s.browser.Open(s.Context())
-	s.Must(err)
+	id := require.Value(s.browser.Open(s.Context()))(s)
 	s.secrets = append(s.secrets, id) // SE-20: it is all that it takes to read the conversation
 	return id
 }
@@ -263,8 +259,7 @@ func (s *harness) newConversation() string {
 // lines are those of a conversation of the page after a reload.
 func (s *harness) lines(id string) []sim.Line {
 	s.Helper()
-	lines, err := s.browser.Reload(s.Context(), id)
-	s.Must(err)
+	lines := require.Value(s.browser.Reload(s.Context(), id))(s)
 	return lines
 }
 
@@ -280,8 +275,7 @@ func (s *harness) visitorReads(id string) (all string) {
 // send says something on the web.
 func (s *harness) send(conversation, key, text string) *sim.Stream {
 	s.Helper()
-	st, err := s.browser.Send(s.Context(), conversation, key, text)
-	s.Must(err)
+	st := require.Value(s.browser.Send(s.Context(), conversation, key, text))(s)
 	if st.Status != http.StatusOK {
 		s.Fatalf("send %q: %d %s; want %d", text, st.Status, st.Body, http.StatusOK)
 	}
@@ -291,8 +285,7 @@ func (s *harness) send(conversation, key, text string) *sim.Stream {
 // readAll reads a stream to its end and returns its last frame.
 func (s *harness) readAll(st *sim.Stream) sim.Event {
 	s.Helper()
-	events, err := st.All()
-	s.Must(err)
+	events := require.Value(st.All())(s)
 	if len(events) == 0 || events[len(events)-1].Type != "done" {
 		s.Fatalf("the stream ended without done: %v", events)
 	}
@@ -311,8 +304,7 @@ func tokenless(raw string) string { return tokens.ReplaceAllString(raw, `Tokens"
 func (s *harness) readUntil(st *sim.Stream, part string) {
 	s.Helper()
 	for !strings.Contains(st.Text(), part) {
-		_, err := st.Next()
-		s.Must(err)
+		require.Value(st.Next())(s)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"parley/connectors/discord/discordfake"
 	"parley/connectors/telegram/telegramfake"
 	"parley/internal/lang"
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -103,11 +104,9 @@ func TestLanguageOfARequest(t *testing.T) {
 				if no := v.Say("failure.no_provider"); !strings.Contains(last.Raw, no) || !strings.Contains(limited.Raw, before) {
 					t.Errorf("they read %s and %s; want %q and %q", last.Raw, limited.Raw, no, before)
 				}
-				resp, err := s.browser.HTTP.Get(s.browser.Base + "/api/conversations/none/messages")
-				s.Must(err)
+				resp := require.Value(s.browser.HTTP.Get(s.browser.Base + "/api/conversations/none/messages"))(s)
 				defer resp.Body.Close()
-				said, err := io.ReadAll(resp.Body)
-				s.Must(err)
+				said := require.Value(io.ReadAll(resp.Body))(s)
 				if !strings.Contains(string(said), v.Say("refused.no_conversation")) {
 					t.Errorf("the refusal is %s", said)
 				}

@@ -12,6 +12,7 @@ import (
 	"parley/config"
 	"parley/core/answer"
 	"parley/core/quota"
+	"parley/internal/require"
 	"parley/models/modelfake"
 	"parley/sim"
 )
@@ -128,8 +129,7 @@ func TestLedgerAndBill(t *testing.T) {
 				for _, r := range s.model.Requests() {
 					bill += r.Usage.Prompt + r.Usage.Completion
 				}
-				spent, err := s.Store.Spent(s.Context(), time.Now().UTC().Format(time.DateOnly), "total")
-				s.Must(err)
+				spent := require.Value(s.Store.Spent(s.Context(), time.Now().UTC().Format(time.DateOnly), "total"))(s)
 				if spent.Tokens < bill || c.exact && spent.Tokens != bill || bill == 0 && c.exact {
 					t.Errorf("%d tokens are counted, the bill says %d", spent.Tokens, bill)
 				}
@@ -152,8 +152,7 @@ func TestButtonsCountForTheirAddress(t *testing.T) {
 		refused := 0
 		for conversation, offer := range offers {
 			for range 3 {
-				st, err := s.browser.Choose(s.Context(), conversation, offer, 1)
-				s.Must(err)
+				st := require.Value(s.browser.Choose(s.Context(), conversation, offer, 1))(s)
 				if next := s.lastChoices(st); next.ID != "" {
 					offer = next
 					continue
@@ -167,8 +166,7 @@ func TestButtonsCountForTheirAddress(t *testing.T) {
 		}
 		day := time.Now().UTC().Format(time.DateOnly)
 		for conversation := range offers {
-			own, err := s.Store.Spent(s.Context(), day, "person/web/"+conversation)
-			s.Must(err)
+			own := require.Value(s.Store.Spent(s.Context(), day, "person/web/"+conversation))(s)
 			if own != (quota.Cost{}) {
 				t.Errorf("%+v is counted per conversation, although anyone can start a new one", own)
 			}
@@ -179,8 +177,7 @@ func TestButtonsCountForTheirAddress(t *testing.T) {
 // lastChoices reads an answer to its end, and returns the last thing that it offers to choose from.
 func (s *harness) lastChoices(st *sim.Stream) (offer answer.Choices) {
 	s.Helper()
-	frames, err := st.All()
-	s.Must(err)
+	frames := require.Value(st.All())(s)
 	for _, e := range frames {
 		var f struct {
 			Choices *answer.Choices `json:"choices"`

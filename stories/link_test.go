@@ -12,6 +12,7 @@ import (
 
 	"parley/config"
 	"parley/connectors/connectortest"
+	"parley/internal/require"
 	"parley/models/modelfake"
 	"parley/sim"
 )
@@ -53,10 +54,8 @@ type linked struct {
 func (l *linked) web(text string) string {
 	l.Helper()
 	l.n++
-	st, err := l.shop.Send(l.Context(), l.room, "m"+string(rune('a'+l.n)), text)
-	l.Must(err)
-	events, err := st.All()
-	l.Must(err)
+	st := require.Value(l.shop.Send(l.Context(), l.room, "m"+string(rune('a'+l.n)), text))(l)
+	events := require.Value(st.All())(l)
 	l.WaitIdle()
 	last := ""
 	for _, e := range events {
@@ -71,8 +70,7 @@ func (l *linked) web(text string) string {
 func (l *linked) webLast() string {
 	l.Helper()
 	l.WaitIdle()
-	lines, err := l.shop.Reload(l.Context(), l.room)
-	l.Must(err)
+	lines := require.Value(l.shop.Reload(l.Context(), l.room))(l)
 	return lines[len(lines)-1].Text
 }
 
@@ -99,8 +97,7 @@ func withLinked(t *testing.T, edit func(*chatHarness, *config.Config), play func
 				}
 			}, func(h *chatHarness) {
 				l := &linked{chatHarness: h, shop: h.signedIn("ada")}
-				room, err := l.shop.Open(l.Context())
-				l.Must(err)
+				room := require.Value(l.shop.Open(l.Context()))(l)
 				l.room, l.secrets = room, append(l.secrets, room)
 				play(l)
 				h.browser.HTTP.CloseIdleConnections()
@@ -185,8 +182,7 @@ func TestLinkingIsRefused(t *testing.T) {
 	withLinked(t, nil, func(l *linked) {
 		id := l.newConversation()
 		st := l.send(id, "1", "/link")
-		events, err := st.All()
-		l.Must(err)
+		events := require.Value(st.All())(l)
 		if !slices.ContainsFunc(events, func(e sim.Event) bool { return strings.Contains(e.Raw, "sign in first") }) {
 			t.Error("a visitor without an account gets a code")
 		}
@@ -236,13 +232,10 @@ func TestReplicasShareLinks(t *testing.T) {
 			r.Must(err)
 		}
 		if n++; text != "" {
-			st, err := b.Send(r.Context(), room, "m"+string(rune('a'+n)), text)
-			r.Must(err)
-			_, err = st.All()
-			r.Must(err)
+			st := require.Value(b.Send(r.Context(), room, "m"+string(rune('a'+n)), text))(r)
+			require.Value(st.All())(r)
 		}
-		lines, err := b.Reload(r.Context(), room)
-		r.Must(err)
+		lines := require.Value(b.Reload(r.Context(), room))(r)
 		return lines[len(lines)-1].Text
 	}
 	platform := func(text, want string) {

@@ -69,8 +69,7 @@ func (w *stopsHalfway) Write(p []byte) (int, error) {
 func (r *replicas) readUntil(s *sim.Stream, text string) {
 	r.Helper()
 	for !strings.Contains(s.Text(), text) {
-		_, err := s.Next()
-		r.Must(err)
+		require.Value(s.Next())(r)
 	}
 }
 
@@ -96,18 +95,15 @@ func TestRedisLosesEverything(t *testing.T) {
 			a, b := r.nodes[0], r.nodes[1]
 			r.telegram.Say(r.chat, r.user, "on Telegram")
 			here, there := r.askBoth(a, b, "one")
-			conversation, err := a.Open(t.Context())
-			r.Must(err)
-			older, err := a.Send(t.Context(), conversation, "older", "older")
-			r.Must(err)
+			conversation := require.Value(a.Open(t.Context()))(r)
+			older := require.Value(a.Send(t.Context(), conversation, "older", "older"))(r)
 			r.readUntil(older, half)
 			r.waitUntil("half an answer on Telegram", func() bool { all := r.answers(); return len(all) == 1 && strings.Contains(all[0], half) })
 			before := r.leases()
 			begun := r.logged()
 
 			lose(r.redis)
-			newer, err := b.Send(t.Context(), conversation, "newer", "newer")
-			r.Must(err)
+			newer := require.Value(b.Send(t.Context(), conversation, "newer", "newer"))(r)
 			if events, err := older.All(); err != nil || events[len(events)-1].NoResponse != "superseded" {
 				t.Errorf("the older answer ends with %+v, %v", events, err)
 			}
@@ -159,12 +155,9 @@ func TestRedisLosesEverything(t *testing.T) {
 // askBoth asks a question at a, which is read at b too until half of the answer is there.
 func (r *replicas) askBoth(a, b *replica, key string) (here, there *sim.Stream) {
 	r.Helper()
-	conversation, err := a.Open(r.Context())
-	r.Must(err)
-	here, err = a.Send(r.Context(), conversation, key, key)
-	r.Must(err)
-	there, err = b.Send(r.Context(), conversation, key, key)
-	r.Must(err)
+	conversation := require.Value(a.Open(r.Context()))(r)
+	here = require.Value(a.Send(r.Context(), conversation, key, key))(r)
+	there = require.Value(b.Send(r.Context(), conversation, key, key))(r)
 	r.readUntil(there, half)
 	return here, there
 }
@@ -202,8 +195,7 @@ func TestTalkOutlivesRedis(t *testing.T) {
 	}
 	world.Say(connectortest.Ada, ada, "Hi")
 	r.waitUntil("a greeting", func() bool { return reads("You said: Hi") })
-	conversation, err := r.nodes[0].Open(t.Context())
-	r.Must(err)
+	conversation := require.Value(r.nodes[0].Open(t.Context()))(r)
 	say := func(node int, key, text string) {
 		r.Helper()
 		s, err := r.nodes[node].Send(t.Context(), conversation, key, text)
@@ -217,8 +209,7 @@ func TestTalkOutlivesRedis(t *testing.T) {
 	world.(buttonPlatform).Press(connectortest.Ada, ada, 0)
 	r.waitUntil("the talk", func() bool { return reads("You're talking to") })
 	page := func() (all []string) {
-		lines, err := r.nodes[1].Reload(t.Context(), conversation)
-		r.Must(err)
+		lines := require.Value(r.nodes[1].Reload(t.Context(), conversation))(r)
 		for _, l := range lines {
 			all = append(all, l.Text)
 		}

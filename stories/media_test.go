@@ -15,6 +15,7 @@ import (
 
 	"parley/config"
 	"parley/connectors/connectortest"
+	"parley/internal/require"
 	"parley/internal/subtest"
 	"parley/models/modelfake"
 )
@@ -281,10 +282,8 @@ func TestWebPicture(t *testing.T) {
 		conv := s.newConversation()
 		body := fmt.Sprintf(`{"clientMessageId":"m1","images":[{"data":%q,"mimeType":"image/png","name":"a.png"}]}`,
 			base64.StdEncoding.EncodeToString(modelfake.Picture(4, 3)))
-		resp, err := s.browser.HTTP.Post(s.browser.Base+"/api/conversations/"+conv+"/messages/stream", "application/json", strings.NewReader(body))
-		s.Must(err)
-		text, err := io.ReadAll(resp.Body)
-		s.Must(err)
+		resp := require.Value(s.browser.HTTP.Post(s.browser.Base+"/api/conversations/"+conv+"/messages/stream", "application/json", strings.NewReader(body)))(s)
+		text := require.Value(io.ReadAll(resp.Body))(s)
 		s.Must(resp.Body.Close())
 		if !strings.Contains(string(text), "It is red.") || !strings.Contains(s.lastPromptText(), "Please describe the attached image.") ||
 			!strings.Contains(s.lastPromptText(), "A red square.") || len(s.requestsTo(eyes)) != 1 {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/connectors/connectortest"
+	"parley/internal/require"
 	"parley/models/modelfake"
 	"parley/sim"
 )
@@ -59,8 +60,7 @@ func TestForgottenIsGone(t *testing.T) {
 					path := strings.TrimPrefix(string(s.cfg.Store), "sqlite:")
 					held := func() (n int) {
 						for _, name := range []string{path, path + "-wal"} {
-							data, err := os.ReadFile(name)
-							s.Must(err)
+							data := require.Value(os.ReadFile(name))(s)
 							n += bytes.Count(data, []byte(secret))
 						}
 						return n

@@ -26,14 +26,11 @@ var sample = regexp.MustCompile(`(?m)^(parley_\w+)(?:\{([^}]*)\})? (\S+)(?: # (\
 // scrape reads the metrics as Prometheus does. It returns the values by their names, summed over labels, and the whole text.
 func (s *harness) scrape() (map[string]float64, string) {
 	s.Helper()
-	r, err := http.NewRequestWithContext(s.Context(), http.MethodGet, "http://"+metricsAt+"/metrics", nil)
-	s.Must(err)
+	r := require.Value(http.NewRequestWithContext(s.Context(), http.MethodGet, "http://"+metricsAt+"/metrics", nil))(s)
 	r.Header.Set("Accept", "application/openmetrics-text; version=1.0.0")
-	resp, err := s.browser.HTTP.Do(r)
-	s.Must(err)
+	resp := require.Value(s.browser.HTTP.Do(r))(s)
 	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	s.Must(err)
+	text := require.Value(io.ReadAll(resp.Body))(s)
 	if resp.StatusCode != http.StatusOK || !strings.HasPrefix(resp.Header.Get("Content-Type"), "application/openmetrics-text") || !strings.HasSuffix(string(text), "# EOF\n") {
 		s.Fatalf("%d %s\n%s", resp.StatusCode, resp.Header.Get("Content-Type"), text)
 	}
@@ -119,8 +116,7 @@ func TestMetricsMove(t *testing.T) {
 			}
 		}
 		for _, file := range []string{"../deploy/grafana/parley.json", "../deploy/prometheus/alerts.yaml", "../deploy/prometheus/alerts.test.yaml"} {
-			data, err := os.ReadFile(file)
-			c.Must(err)
+			data := require.Value(os.ReadFile(file))(c)
 			for _, name := range regexp.MustCompile(`\bparley_\w+`).FindAllString(string(data), -1) {
 				name = strings.TrimSuffix(name, "_bucket")
 				if most[name]+most[name+"_count"] == 0 && elsewhere[name] == "" {

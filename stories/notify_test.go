@@ -13,6 +13,7 @@ import (
 	"parley/config"
 	"parley/connectors/connectortest"
 	"parley/core/chat"
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -134,11 +135,9 @@ func TestChatPingSurvivesKills(t *testing.T) {
 
 // hasVerdict reports whether the end of the first answer is decided.
 func (c *chatHarness) hasVerdict() bool {
-	recent, err := c.Store.ShownIn(c.Context(), c.rooms()[0], 10)
-	c.Must(err)
+	recent := require.Value(c.Store.ShownIn(c.Context(), c.rooms()[0], 10))(c)
 	for id := range recent {
-		run, err := c.Store.Run(c.Context(), id)
-		c.Must(err)
+		run := require.Value(c.Store.Run(c.Context(), id))(c)
 		if run.Verdict != nil {
 			return true
 		}

@@ -145,18 +145,15 @@ func (r mcpServers) onPlatform(folder, name string) {
 // onTheWeb has a visitor of the web chat ask, and the owner approve on the platform.
 func (r mcpServers) onTheWeb(base, folder, name string) {
 	b := &sim.Browser{HTTP: http.DefaultClient, Base: base}
-	conversation, err := b.Open(r.Context())
-	r.Must(err)
+	conversation := require.Value(b.Open(r.Context()))(r)
 	r.script("everything__get-sum", `{"a":19,"b":23}`, "It is 42.")
-	s, err := b.Send(r.Context(), conversation, "a", "What is 19 + 23?")
-	r.Must(err)
+	s := require.Value(b.Send(r.Context(), conversation, "a", "What is 19 + 23?"))(r)
 	if _, err := s.All(); err != nil || !strings.Contains(s.Text(), "It is 42.") || !strings.Contains(r.lastPromptText(), "The sum of 19 and 23 is 42") {
 		r.Errorf(`%q, %v; the model is told %s; want it to contain "It is 42." and it to contain "The sum of 19 and 23 is 42"`, s.Text(), err, r.lastPromptText())
 	}
 	visited := filepath.Join(folder, name+"-web.txt")
 	r.script("files__write_file", `{"path":"`+visited+`","content":"ham"}`, "Noted for you.")
-	s, err = b.Send(r.Context(), conversation, "b", "Note that ham is missing")
-	r.Must(err)
+	s = require.Value(b.Send(r.Context(), conversation, "b", "Note that ham is missing"))(r)
 	r.approve()
 	if _, err := s.All(); err != nil || !strings.Contains(s.Text(), "Noted for you.") {
 		r.Errorf(`%q, %v; want it to contain "Noted for you."`, s.Text(), err)

@@ -13,6 +13,7 @@ import (
 	"parley/connectors/connectortest"
 	"parley/connectors/web/login"
 	"parley/core/answer"
+	"parley/internal/require"
 	"parley/models/modelfake"
 	"parley/sim"
 )
@@ -50,11 +51,9 @@ func TestOwnerOnTheWebAlone(t *testing.T) {
 			_, _ = w.Write([]byte(`{"result":"ordered"}`))
 		}))
 		page := carrying{RoundTripper: s.browser.HTTP.Transport}
-		code, err := login.Sessions{Store: s.node.store}.NewCode(s.Context())
-		s.Must(err)
+		code := require.Value(login.Sessions{Store: s.node.store}.NewCode(s.Context()))(s)
 		body, _ := json.Marshal(map[string]string{"code": code})
-		resp, err := (&http.Client{Transport: page}).Post("http://"+webAt+"/api/login", "application/json", strings.NewReader(string(body)))
-		s.Must(err)
+		resp := require.Value((&http.Client{Transport: page}).Post("http://"+webAt+"/api/login", "application/json", strings.NewReader(string(body))))(s)
 		s.Must(resp.Body.Close())
 		page.cookie = resp.Cookies()[0]
 		owner := &sim.Browser{HTTP: &http.Client{Transport: page}, Base: "http://" + webAt}
@@ -68,21 +67,17 @@ func TestOwnerOnTheWebAlone(t *testing.T) {
 			s.Errorf("a visitor is offered the tool: %s", got)
 		}
 		s.model.Queue(order, modelfake.Script{modelfake.Text("It is ordered.")})
-		id, err := owner.Open(s.Context())
-		s.Must(err)
+		id := require.Value(owner.Open(s.Context()))(s)
 		s.secrets = append(s.secrets, id)
-		st, err := owner.Send(s.Context(), id, "1", "Order tea")
-		s.Must(err)
+		st := require.Value(owner.Send(s.Context(), id, "1", "Order tea"))(s)
 		var asked *answer.Choices
 		for asked == nil {
-			e, err := st.Next()
-			s.Must(err)
+			e := require.Value(st.Next())(s)
 			asked = e.Choices
 		}
 		press := func(by *http.Client) int {
 			body, _ := json.Marshal(map[string]any{"id": asked.ID, "option": 0})
-			resp, err := by.Post("http://"+webAt+"/api/conversations/"+id+"/choices/stream", "application/json", strings.NewReader(string(body)))
-			s.Must(err)
+			resp := require.Value(by.Post("http://"+webAt+"/api/conversations/"+id+"/choices/stream", "application/json", strings.NewReader(string(body))))(s)
 			_, _ = io.Copy(io.Discard, resp.Body)
 			s.Must(resp.Body.Close())
 			return resp.StatusCode

@@ -17,6 +17,7 @@ import (
 	"parley/config"
 	"parley/connectors/connectortest"
 	"parley/connectors/connectortest/discordworld"
+	"parley/internal/require"
 )
 
 // operator is an owner at the operator's page.
@@ -33,8 +34,7 @@ func (c *chatHarness) logIn(who connectortest.User) *operator {
 	c.waitShown(own, "enter this code")
 	said := strings.Join(connectortest.BotTexts(c, own), "\n")
 	code := regexp.MustCompile(`[A-Z2-7]{4}-[A-Z2-7]{4}-[A-Z2-7]{4}`).FindString(said)
-	jar, err := cookiejar.New(nil)
-	c.Must(err)
+	jar := require.Value(cookiejar.New(nil))(c)
 	o := &operator{c, &http.Client{Transport: c.browser.HTTP.Transport, Jar: jar}}
 	if page := o.post("/login", "code", code); !strings.Contains(page, "Log out") {
 		c.Fatalf("with the code %q of %q the page is %s", code, said, page)
@@ -46,8 +46,7 @@ func (o *operator) read(resp *http.Response, err error) string {
 	o.Helper()
 	o.Must(err)
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	o.Must(err)
+	body := require.Value(io.ReadAll(resp.Body))(o)
 	return string(body)
 }
 
@@ -73,10 +72,8 @@ func (o *operator) postFile(path, name, content string, form ...string) string {
 	for i := 0; i < len(form); i += 2 {
 		o.Must(w.WriteField(form[i], form[i+1]))
 	}
-	part, err := w.CreateFormFile("file", name)
-	o.Must(err)
-	_, err = io.WriteString(part, content)
-	o.Must(err)
+	part := require.Value(w.CreateFormFile("file", name))(o)
+	require.Value(io.WriteString(part, content))(o)
 	o.Must(w.Close())
 	return o.read(o.http.Post(o.browser.Base+"/admin"+path, w.FormDataContentType(), &body))
 }

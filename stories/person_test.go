@@ -17,6 +17,7 @@ import (
 	"parley/connectors/connectortest/telegramworld"
 	"parley/connectors/discord/discordfake"
 	"parley/connectors/telegram/telegramfake"
+	"parley/internal/require"
 	"parley/models/modelfake"
 	"parley/sim"
 )
@@ -92,8 +93,7 @@ func TestPersonTakesOver(t *testing.T) {
 		id := c.newConversation()
 		n, reason := 0, ""
 		read := func(text string) (answer string) {
-			st, err := c.browser.Send(c.Context(), id, fmt.Sprint(n), text)
-			c.Must(err)
+			st := require.Value(c.browser.Send(c.Context(), id, fmt.Sprint(n), text))(c)
 			if st.Status != http.StatusOK {
 				c.Fatalf("%q is refused: %d %s", text, st.Status, st.Body)
 			}

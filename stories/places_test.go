@@ -12,6 +12,7 @@ import (
 	"parley/connectors/connectortest/discordworld"
 	"parley/connectors/connectortest/telegramworld"
 	"parley/connectors/telegram/telegramfake"
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -39,8 +40,7 @@ func TestTelegramThrownOut(t *testing.T) {
 		c.model.Queue(slowScript(tale))
 		c.Mention(connectortest.Ada, c.group, "tell us a tale")
 		c.Pass(200 * time.Millisecond) // nothing is in sight yet
-		id, err := strconv.ParseInt(string(c.group), 10, 64)
-		c.Must(err)
+		id := require.Value(strconv.ParseInt(string(c.group), 10, 64))(c)
 		group := telegramfake.Chat{ID: id}
 		w.Fake.Kick(group, telegramfake.User{ID: 1, FirstName: "Admin"})
 		c.Pass(time.Second)
@@ -95,8 +95,7 @@ func (c *chatHarness) feed(name string) (in connectortest.Room) {
 func TestPostWithoutTheRight(t *testing.T) {
 	onTelegram(t, func(c *chatHarness, w *telegramworld.Platform) {
 		news := c.feed("news")
-		id, err := strconv.ParseInt(string(news), 10, 64)
-		c.Must(err)
+		id := require.Value(strconv.ParseInt(string(news), 10, 64))(c)
 		w.Fake.LetPost(telegramfake.Chat{ID: id}, telegramfake.User{ID: 1, FirstName: "Admin"}, false)
 		c.Pass(time.Minute)
 		c.forgotten = map[string]bool{"": true} // what could not be posted

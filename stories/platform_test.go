@@ -14,6 +14,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/internal/lang"
+	"parley/internal/require"
 	"parley/internal/subtest"
 	"parley/models/modelfake"
 	"parley/progressive"
@@ -402,10 +403,8 @@ func TestChatRemoved(t *testing.T) {
 				if posts != 1 {
 					t.Errorf("it was posted %d times; want 1", posts)
 				}
-				run, err := c.Store.Run(c.Context(), chat.RunID(c.rooms()[0])+"#1")
-				c.Must(err)
-				said, err := c.Store.Memory(c.Context(), run.Said())
-				c.Must(err)
+				run := require.Value(c.Store.Run(c.Context(), chat.RunID(c.rooms()[0])+"#1"))(c)
+				said := require.Value(c.Store.Memory(c.Context(), run.Said()))(c)
 				if run.Outcome.Status != answer.Stopped || !said.Interrupted || !strings.Contains(said.Text, "Once upon") || !strings.HasSuffix(said.Text, "_(Stopped.)_") {
 					t.Errorf("it ended %+v, remembered is %+v", run.Outcome, said)
 				}

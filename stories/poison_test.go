@@ -79,8 +79,7 @@ func poisonedPage(in func(*chatHarness) connectortest.Room) func(*chatHarness, s
 		c.Mention(connectortest.Ada, in(c), "see example.com")
 		c.Pass(time.Minute)
 		for _, room := range c.rooms() {
-			all, err := c.Store.Recent(c.Context(), room, chat.Said, 0, 10)
-			c.Must(err)
+			all := require.Value(c.Store.Recent(c.Context(), room, chat.Said, 0, 10))(c)
 			for _, m := range all {
 				if strings.Contains(m.Text, "see example.com") && m.Author != "" && m.Name == string(connectortest.Ada) { // read here: no page of this world is on the public internet
 					page := chat.Attachment{Ref: "https://example.com", Name: "example.com", Type: "text/html", Title: text[:100], Text: text, Link: true}
@@ -204,8 +203,7 @@ func usualPaths() []path {
 
 func poisonedHook(c *chatHarness, text string) {
 	c.restartWithHooks(config.Hook{Name: "build", Prompt: "A build ended as {{status}}."})
-	body, err := json.Marshal(map[string]string{"status": text, "log": text})
-	c.Must(err)
+	body := require.Value(json.Marshal(map[string]string{"status": text, "log": text}))(c)
 	if code, says := c.callHook("build", string(body)); code != http.StatusAccepted {
 		c.Fatal(code, says)
 	}
@@ -213,8 +211,7 @@ func poisonedHook(c *chatHarness, text string) {
 
 func poisonedAlarm(c *chatHarness, text string) {
 	c.restartWithHooks(config.Hook{Name: "alarm", Text: "Alarm: {{what}}"})
-	body, err := json.Marshal(map[string]string{"what": text})
-	c.Must(err)
+	body := require.Value(json.Marshal(map[string]string{"what": text}))(c)
 	if code, says := c.callHook("alarm", string(body)); code != http.StatusAccepted {
 		c.Fatal(code, says)
 	}

@@ -18,6 +18,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/internal/lang"
+	"parley/internal/require"
 	"parley/models/modelfake"
 	"parley/progressive"
 )
@@ -112,8 +113,7 @@ func TestProgressOnThePage(t *testing.T) {
 		stream := s.send(id, "k1", "Play something")
 		var frames []string
 		for {
-			e, err := stream.Next()
-			s.Must(err)
+			e := require.Value(stream.Next())(s)
 			frames = append(frames, tokenless(e.Raw))
 			if e.Type == "done" {
 				break
@@ -178,8 +178,7 @@ func TestEndingsWithACall(t *testing.T) {
 			[]string{paragraphs(letMe, setting, "(Interrupted by a newer message.)"), "You said: Never mind"}},
 		"the message is removed": {"endless", []modelfake.Script{{modelfake.Text("Sorry.")}}, func(c *chatHarness) {
 			c.Remove(c.ada, c.Messages(c.ada)[1])
-			run, err := c.Store.Run(c.Context(), chat.RunID(c.rooms()[0])+"#1")
-			c.Must(err)
+			run := require.Value(c.Store.Run(c.Context(), chat.RunID(c.rooms()[0])+"#1"))(c)
 			c.forgotten = map[string]bool{run.Shown[0].ID: true}
 		}, nil},
 		"the process dies": {"endless", []modelfake.Script{{modelfake.Text(tale)}}, func(c *chatHarness) { c.crash(); c.start() }, []string{tale}},
@@ -230,13 +229,11 @@ func TestEndingsWithoutAChat(t *testing.T) {
 				c.InjectFault(fault)
 				c.Pass(10 * time.Second)
 				room := c.rooms()[0]
-				open, err := c.Store.OpenRuns(c.Context(), room)
-				c.Must(err)
+				open := require.Value(c.Store.OpenRuns(c.Context(), room))(c)
 				if len(open) > 0 {
 					c.Fatalf("there is work left: %+v; want none", open)
 				}
-				said, err := c.Store.Recent(c.Context(), room, chat.Said, 0, 1)
-				c.Must(err)
+				said := require.Value(c.Store.Recent(c.Context(), room, chat.Said, 0, 1))(c)
 				m := said[0]
 				if !m.Interrupted || !strings.HasPrefix(m.Text, letMe) || !strings.HasSuffix(m.Text, "_(Stopped.)_") || len(m.Calls) != 1 ||
 					m.Calls[0].Stage != answer.StageEnd || m.Calls[0].Error != "It was interrupted." {
@@ -272,8 +269,7 @@ func TestCallsEndOnThePage(t *testing.T) {
 				stream := s.send(id, "k1", "Play something")
 				s.readUntil(stream, "Setting up")
 				do(s, id)
-				rest, err := stream.All()
-				s.Must(err)
+				rest := require.Value(stream.All())(s)
 				ends := 0
 				for i, e := range rest {
 					if e.Type == "tool" && e.Stage == answer.StageEnd {

@@ -14,6 +14,7 @@ import (
 
 	"parley/config"
 	"parley/connectors/connectortest"
+	"parley/internal/require"
 	"parley/models/modelfake"
 	"parley/sim"
 )
@@ -119,11 +120,9 @@ func TestReloadApplies(t *testing.T) {
 // page returns a page of the web chat.
 func (s *harness) page(path string) string {
 	s.Helper()
-	resp, err := s.browser.HTTP.Get(s.browser.Base + path)
-	s.Must(err)
+	resp := require.Value(s.browser.HTTP.Get(s.browser.Base + path))(s)
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	s.Must(err)
+	body := require.Value(io.ReadAll(resp.Body))(s)
 	return string(body)
 }
 

@@ -12,6 +12,7 @@ import (
 	"parley/core/chat"
 
 	"parley/internal/lang"
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -164,8 +165,7 @@ func TestReminderOnTheWeb(t *testing.T) {
 		s.model.Queue(modelfake.Script{modelfake.ToolCall("c", "REMIND_ME", `{"text":"call mum","in_minutes":1}`)}, modelfake.Script{modelfake.Text("I will.")})
 		s.readAll(s.send(c, "1", "remind me"))
 		time.Sleep(2 * time.Minute)
-		all, err := s.Store.Recent(s.Context(), s.rooms()[0], chat.Said, 0, 9)
-		s.Must(err)
+		all := require.Value(s.Store.Recent(s.Context(), s.rooms()[0], chat.Said, 0, 9))(s)
 		if last := all[len(all)-1].Text; last != "⏰ call mum" {
 			s.Errorf(`the last message is %q; want "⏰ call mum"`, last)
 		}

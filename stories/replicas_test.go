@@ -27,6 +27,7 @@ import (
 	"parley/connectors/telegram/telegramfake"
 	"parley/core/storage"
 	"parley/gatewaytest"
+	"parley/internal/require"
 	"parley/models/modelfake"
 	"parley/sim"
 )
@@ -126,8 +127,7 @@ type lease struct {
 // leases are those that have not ended, by their names.
 func (r *replicas) leases() (all []lease) {
 	r.Helper()
-	db, err := pgx.Connect(r.Context(), r.cfg.Store.Reveal())
-	r.Must(err)
+	db := require.Value(pgx.Connect(r.Context(), r.cfg.Store.Reveal()))(r)
 	defer db.Close(context.Background())
 	rows, err := db.Query(r.Context(), "SELECT name, owner, token FROM leases WHERE ends > extract(epoch FROM clock_timestamp()) * 1000000000 ORDER BY name")
 	r.Must(err)
@@ -144,11 +144,9 @@ func (r *replicas) leases() (all []lease) {
 func (r *replicas) recordedMessages() (n int) {
 	r.Helper()
 	store := r.nodes[0].store
-	rooms, err := store.OpenRooms(r.Context())
-	r.Must(err)
+	rooms := require.Value(store.OpenRooms(r.Context()))(r)
 	for _, room := range rooms {
-		runs, err := store.OpenRuns(r.Context(), room)
-		r.Must(err)
+		runs := require.Value(store.OpenRuns(r.Context(), room))(r)
 		for _, run := range runs {
 			for _, shown := range run.Shown {
 				if shown.ID != "" {
@@ -209,16 +207,14 @@ func TestReplicasShareRooms(t *testing.T) {
 	r.Must(err)
 	defer there.Close()
 	for !strings.Contains(there.Text(), "takes its") {
-		_, err := there.Next()
-		r.Must(err)
+		require.Value(there.Next())(r)
 	}
 	begun := time.Now()
 	next, err := b.Send(t.Context(), conversation, "two", "two")
 	r.Must(err)
 	defer next.Close()
 	for {
-		e, err := here.Next()
-		r.Must(err)
+		e := require.Value(here.Next())(r)
 		if e.Type == "done" {
 			break
 		}
@@ -335,8 +331,7 @@ func TestReplicasShareSockets(t *testing.T) {
 		return modelfake.Script{modelfake.Text("The first part"), modelfake.Text(" and the rest.")}
 	}})
 	r := startReplicas(t, 2, "queue", http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) { model.ServeHTTP(&heldWriter{w, rest}, q) }))
-	conversation, err := r.nodes[0].Open(t.Context())
-	r.Must(err)
+	conversation := require.Value(r.nodes[0].Open(t.Context()))(r)
 	type message struct {
 		Request string
 		Status  int

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/config"
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -70,8 +71,7 @@ func TestRejoiningAtTheLimit(t *testing.T) {
 			s.readUntil(again, "brown")
 			again.Close()
 		}
-		st, err := s.browser.Send(s.Context(), c, "m2", "And now?")
-		s.Must(err)
+		st := require.Value(s.browser.Send(s.Context(), c, "m2", "And now?"))(s)
 		if st.Status != http.StatusTooManyRequests {
 			t.Errorf("a new message is answered %d; want %d", st.Status, http.StatusTooManyRequests)
 		}

@@ -11,13 +11,13 @@ import (
 	"parley/config/configtest"
 	"parley/connectors/discord"
 	"parley/connectors/discord/discordfake"
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
 // shards are the numbers of shards that the replicas hold, in order.
 func (r *replicas) shards() (counts []int) {
-	fleet, err := r.nodes[len(r.nodes)-1].store.Replicas(r.Context())
-	r.Must(err)
+	fleet := require.Value(r.nodes[len(r.nodes)-1].store.Replicas(r.Context()))(r)
 	held := map[string]int{}
 	for _, l := range fleet.Leases {
 		if l.Name == "discord" || strings.HasPrefix(l.Name, "discord/") && len(l.Name) == len("discord/1") {

@@ -20,8 +20,7 @@ import (
 func TestChooseAndHearOnThePage(t *testing.T) {
 	for name, choose := range map[string]func(*harness, string, answer.Choices) *sim.Stream{
 		"pressed": func(s *harness, id string, o answer.Choices) *sim.Stream {
-			st, err := s.browser.Choose(s.Context(), id, o, 1)
-			s.Must(err)
+			st := require.Value(s.browser.Choose(s.Context(), id, o, 1))(s)
 			return st
 		},
 		"written":  func(s *harness, id string, o answer.Choices) *sim.Stream { return s.send(id, "k2", o.Options[1]) },
@@ -66,8 +65,7 @@ func TestChooseAndHearOnThePage(t *testing.T) {
 func (s *harness) readChoices(st *sim.Stream) answer.Choices {
 	s.Helper()
 	for {
-		e, err := st.Next()
-		s.Must(err)
+		e := require.Value(st.Next())(s)
 		if e.Kind == "choices" && e.Choices != nil {
 			return *e.Choices
 		}
@@ -77,8 +75,7 @@ func (s *harness) readChoices(st *sim.Stream) answer.Choices {
 // readPlayed reads the rest of an answer in which something was chosen and a track came, and returns its end.
 func (s *harness) readPlayed(id string, st *sim.Stream) sim.Event {
 	s.Helper()
-	events, err := st.All()
-	s.Must(err)
+	events := require.Value(st.All())(s)
 	over, live := false, ""
 	for _, e := range events {
 		over = over || e.Kind == "choices" && e.Choices == nil

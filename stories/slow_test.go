@@ -11,6 +11,7 @@ import (
 	"parley/connectors/connectortest"
 	"parley/connectors/discord"
 	"parley/connectors/telegram"
+	"parley/internal/require"
 	"parley/progressive"
 )
 
@@ -53,8 +54,7 @@ func TestSlowServerOnThePage(t *testing.T) {
 		s.serveSlowMusic()
 		stream := s.send(s.newConversation(), "k1", "Play something")
 		s.readUntil(stream, settling)
-		rest, err := stream.All()
-		s.Must(err)
+		rest := require.Value(stream.All())(s)
 		var frames []string
 		for _, e := range rest {
 			if e.Type != "tool" {

@@ -68,8 +68,7 @@ func onSockets(t *testing.T, p platform) *sockets {
 // config returns the default configuration with the model.
 func (s *sockets) config() config.Config {
 	s.Helper()
-	cfg, err := parley.DefaultConfig(func(string) (string, bool) { return "", false })
-	s.Must(err)
+	cfg := require.Value(parley.DefaultConfig(func(string) (string, bool) { return "", false }))(s)
 	cfg.Providers.OpenAI.BaseURL, cfg.Providers.OpenAI.APIKey = s.provider.URL+"/v1", secretKey
 	cfg.Models.Large.Model = modelfake.DefaultModel
 	cfg.Turns.Buttons = false // most stories count the buttons of questions
@@ -92,8 +91,7 @@ func (s *sockets) start(cfg config.Config) {
 	cfg.Store, cfg.Web.Listen = config.DSN("sqlite:"+s.db), "127.0.0.1:0"
 	cfg.People.Owners = []config.Account{config.Account(s.Account(connectortest.Ada))}
 	s.site.enable(&cfg, s.Platform, s.url)
-	g, err := parley.New(cfg, parley.Env{Log: slog.New(slog.NewTextHandler(io.MultiWriter(s.Logged, s.changed), nil))})
-	s.Must(err)
+	g := require.Value(parley.New(cfg, parley.Env{Log: slog.New(slog.NewTextHandler(io.MultiWriter(s.Logged, s.changed), nil))}))(s)
 	s.gateway, s.process = g, gatewaytest.Start(s.Context(), g.Run)
 	s.waitUntil("the platform is connected", func() bool { return s.connections() > before })
 }

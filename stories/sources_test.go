@@ -10,6 +10,7 @@ import (
 
 	"parley/core/chat"
 	"parley/core/event"
+	"parley/internal/require"
 	"parley/internal/settings"
 )
 
@@ -31,8 +32,7 @@ func TestSourcesOfTheAPI(t *testing.T) {
 				resp, err := s.browser.HTTP.Post(s.browser.Base+"/api/conversations/"+s.newConversation()+"/messages/stream", "application/json", strings.NewReader(body))
 				s.Must(err)
 				defer resp.Body.Close()
-				said, err := io.ReadAll(resp.Body)
-				s.Must(err)
+				said := require.Value(io.ReadAll(resp.Body))(s)
 				if resp.StatusCode != http.StatusOK || !strings.Contains(string(said), "You said: Hello") {
 					t.Errorf("%d %s", resp.StatusCode, said)
 				}

@@ -43,12 +43,9 @@ func takeOverAtOnce(t *testing.T, gone bool) {
 		r.waitUntil("a greeting", func() bool { return strings.Contains(shown(i), "The agent read") })
 	}
 	page := r.nodes[0]
-	id, err := page.Open(r.Context())
-	r.Must(err)
-	stream, err := page.Send(r.Context(), id, "k1", "/person")
-	r.Must(err)
-	_, err = stream.All()
-	r.Must(err)
+	id := require.Value(page.Open(r.Context()))(r)
+	stream := require.Value(page.Send(r.Context(), id, "k1", "/person"))(r)
+	require.Value(stream.All())(r)
 	for i := range worlds {
 		r.waitUntil("a card", func() bool { return len(worlds[i].(buttonPlatform).Buttons(ada(i))) > 0 })
 	}
@@ -83,8 +80,7 @@ func takeOverAtOnce(t *testing.T, gone bool) {
 	})
 	read := ""
 	r.waitUntil("the words of the person", func() bool {
-		lines, err := page.Reload(r.Context(), id)
-		r.Must(err)
+		lines := require.Value(page.Reload(r.Context(), id))(r)
 		read = fmt.Sprint(lines)
 		return strings.Contains(read, fmt.Sprint("Words of ", winner))
 	})

@@ -17,6 +17,7 @@ import (
 
 	"parley/core/chat"
 	"parley/internal/golden"
+	"parley/internal/require"
 	"parley/internal/subtest"
 	"parley/models/modelfake"
 	"parley/progressive"
@@ -222,8 +223,7 @@ func TestTelegramPollConflict(t *testing.T) {
 		client := &http.Client{Transport: &http.Transport{DialContext: c.net.Dial, DisableKeepAlives: true}}
 		for n := range 4 {
 			ctx, cancel := context.WithTimeout(c.Context(), 5*time.Second)
-			req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://telegram.test/bot"+w.Fake.Token()+"/getUpdates?timeout=5", nil)
-			c.Must(err)
+			req := require.Value(http.NewRequestWithContext(ctx, http.MethodGet, "http://telegram.test/bot"+w.Fake.Token()+"/getUpdates?timeout=5", nil))(c)
 			if n == 1 {
 				c.Say(connectortest.Ada, c.ada, "Hi")
 			}

@@ -17,6 +17,7 @@ import (
 	"parley/connectors/connectortest/telegramworld"
 	"parley/connectors/telegram"
 	"parley/connectors/telegram/telegramfake"
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -172,8 +173,7 @@ func TestWebhookReplicasWithDrafts(t *testing.T) {
 		return m.Rich != nil && strings.HasPrefix(m.Text, "You said question 9")
 	})
 	r.waitUntil("its stored end", func() bool { // if the process died before, the other one would send it again, with a mark
-		rooms, err := r.nodes[0].store.OpenRooms(r.Context())
-		r.Must(err)
+		rooms := require.Value(r.nodes[0].store.OpenRooms(r.Context()))(r)
 		return len(rooms) == 9
 	})
 	r.kill()

@@ -10,6 +10,7 @@ import (
 
 	"parley/config"
 	"parley/core/event"
+	"parley/internal/require"
 	"parley/models/modelfake"
 	"parley/sim"
 )
@@ -34,28 +35,23 @@ func TestConversationsGetTitles(t *testing.T) {
 			Conversations []struct{ ID, Title string }
 		}) {
 			t.Helper()
-			r, err := http.NewRequestWithContext(s.Context(), method, shop.Base+path, strings.NewReader(body))
-			s.Must(err)
+			r := require.Value(http.NewRequestWithContext(s.Context(), method, shop.Base+path, strings.NewReader(body)))(s)
 			r.Header.Set("Content-Type", "application/json")
-			resp, err := shop.HTTP.Do(r)
-			s.Must(err)
+			resp := require.Value(shop.HTTP.Do(r))(s)
 			defer resp.Body.Close()
 			_ = json.NewDecoder(resp.Body).Decode(&out)
 			return out
 		}
 		say := func(b *sim.Browser, room, key, text string) {
 			t.Helper()
-			st, err := b.Send(s.Context(), room, key, text)
-			s.Must(err)
-			_, err = st.All()
-			s.Must(err)
+			st := require.Value(b.Send(s.Context(), room, key, text))(s)
+			require.Value(st.All())(s)
 			s.Pass(time.Minute)
 			s.WaitIdle()
 		}
 		open := func() string {
 			t.Helper()
-			id, err := shop.Open(s.Context())
-			s.Must(err)
+			id := require.Value(shop.Open(s.Context()))(s)
 			s.secrets = append(s.secrets, id)
 			return id
 		}

@@ -44,8 +44,7 @@ func TestTranscriptsOfClients(t *testing.T) {
 				}
 				s.WaitIdle()
 				for i, room := range s.roomsInOrder() {
-					recent, err := s.Store.Recent(s.Context(), room, chat.Said, 0, 100)
-					s.Must(err)
+					recent := require.Value(s.Store.Recent(s.Context(), room, chat.Said, 0, 100))(s)
 					fmt.Fprintf(&b, "== remembered in conversation %d\n", i+1)
 					for _, m := range recent {
 						fmt.Fprintf(&b, "%s: %s\n", map[bool]string{true: "agent", false: "user"}[m.InReplyTo != ""], strings.ReplaceAll(m.Text, "\n", "\n    "))
@@ -60,14 +59,12 @@ func TestTranscriptsOfClients(t *testing.T) {
 // complete sends a recorded request, and returns the text of the answer.
 func (s *harness) complete(r recordedRequest) (answer string) {
 	s.Helper()
-	req, err := http.NewRequestWithContext(s.Context(), http.MethodPost, s.browser.Base+"/v1/chat/completions", strings.NewReader(string(r.Body)))
-	s.Must(err)
+	req := require.Value(http.NewRequestWithContext(s.Context(), http.MethodPost, s.browser.Base+"/v1/chat/completions", strings.NewReader(string(r.Body))))(s)
 	req.Header.Set("Content-Type", "application/json")
 	for name, value := range r.Headers {
 		req.Header.Set(name, value)
 	}
-	resp, err := s.browser.HTTP.Do(req)
-	s.Must(err)
+	resp := require.Value(s.browser.HTTP.Do(req))(s)
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		body, _ := io.ReadAll(resp.Body)

@@ -89,8 +89,7 @@ func (v *visitors) answered(visitor int, key string) bool {
 func (v *visitors) check() {
 	v.Helper()
 	for visitor, asked := range v.asked {
-		lines, err := v.page().Reload(v.Context(), v.rooms[visitor])
-		v.Must(err)
+		lines := require.Value(v.page().Reload(v.Context(), v.rooms[visitor]))(v)
 		var questions, want, answers []string
 		for _, l := range lines {
 			if l.Role == "assistant" {
@@ -119,8 +118,7 @@ func TestOlderVersionOnNewerTables(t *testing.T) {
 		c.Web.Limits = config.Limits{}
 		c.Agent.Summaries = false
 	})
-	c, err := pgx.Connect(t.Context(), r.cfg.Store.Reveal())
-	r.Must(err)
+	c := require.Value(pgx.Connect(t.Context(), r.cfg.Store.Reveal()))(r)
 	defer c.Close(context.Background()) //nolint:errcheck // the test is over
 	var knows int64
 	r.Must(c.QueryRow(t.Context(), `SELECT max(version_id) FROM goose_db_version`).Scan(&knows))
@@ -133,8 +131,7 @@ func TestOlderVersionOnNewerTables(t *testing.T) {
 		v.running[i].Store(n.Browser)
 	}
 	for i := range v.rooms {
-		v.rooms[i], err = v.page().Open(t.Context())
-		r.Must(err)
+		v.rooms[i] = require.Value(v.page().Open(t.Context()))(r)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	for i := range v.rooms {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"parley/core/chat"
+	"parley/internal/require"
 	"parley/media/document/documenttest"
 	"parley/models/modelfake"
 )
@@ -16,16 +17,13 @@ import (
 // request makes a request of the web API, with names and values of further headers, and returns the status and the reply.
 func (s *harness) request(method, path, kind string, body []byte, header ...string) (status int, reply string) {
 	s.Helper()
-	r, err := http.NewRequestWithContext(s.Context(), method, s.browser.Base+path, bytes.NewReader(body))
-	s.Must(err)
+	r := require.Value(http.NewRequestWithContext(s.Context(), method, s.browser.Base+path, bytes.NewReader(body)))(s)
 	r.Header.Set("Content-Type", kind)
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
-	resp, err := s.browser.HTTP.Do(r)
-	s.Must(err)
-	text, err := io.ReadAll(resp.Body)
-	s.Must(err)
+	resp := require.Value(s.browser.HTTP.Do(r))(s)
+	text := require.Value(io.ReadAll(resp.Body))(s)
 	s.Must(resp.Body.Close())
 	return resp.StatusCode, string(text)
 }
@@ -46,8 +44,7 @@ func TestUploadedDocument(t *testing.T) {
 		}
 		s.shutdown()
 		s.start()
-		said, err := json.Marshal(map[string]any{"clientMessageId": "m1", "text": "How many crates?", "files": []string{"f1"}})
-		s.Must(err)
+		said := require.Value(json.Marshal(map[string]any{"clientMessageId": "m1", "text": "How many crates?", "files": []string{"f1"}}))(s)
 		status, reply := s.request(http.MethodPost, "/api/conversations/"+conv+"/messages/stream", "application/json", said)
 		if told := s.lastPromptText(); status != http.StatusOK || !strings.Contains(reply, "Forty-two crates.") || !strings.Contains(told, "[File: report.pdf") ||
 			!strings.Contains(told, "The harbor received 42 crates.") {

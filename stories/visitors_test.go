@@ -9,6 +9,7 @@ import (
 
 	"parley/config"
 	"parley/connectors/connectortest"
+	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -36,8 +37,7 @@ func TestVisitorsOfAPublicPage(t *testing.T) {
 			modelfake.Script{modelfake.ToolCall("c1", "GET_ORDER", `{"order":4711}`), modelfake.ToolCall("c2", "CHECK_CREDIT", `{"order":4711}`), modelfake.ToolCall("c3", "GET_ORDER", `{"order":"WRONG-ARGUMENT"}`)},
 			modelfake.Script{modelfake.Text("It is on its way.")})
 		id := s.newConversation()
-		events, err := s.send(id, "1", "Where is my order?").All()
-		s.Must(err)
+		events := require.Value(s.send(id, "1", "Where is my order?").All())(s)
 		seen := ""
 		for _, e := range events {
 			seen += e.Raw + "\n"
@@ -46,8 +46,7 @@ func TestVisitorsOfAPublicPage(t *testing.T) {
 			seen += s.readAll(s.send(id, command[1:], command)).Raw + "\n"
 		}
 		lines := s.lines(id)
-		stored, err := json.Marshal(lines)
-		s.Must(err)
+		stored := require.Value(json.Marshal(lines))(s)
 		seen += string(stored)
 		for _, private := range []string{"4711", "RAW-RESULT", "WRONG-ARGUMENT", "GET_ORDER", "CHECK_CREDIT", "redit", modelfake.DefaultModel, "Store", "Version"} {
 			if strings.Contains(seen, private) {

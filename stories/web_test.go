@@ -14,6 +14,7 @@ import (
 	"parley/core/answer"
 	"parley/core/llm"
 	"parley/internal/lang"
+	"parley/internal/require"
 	"parley/internal/subtest"
 	"parley/models/modelfake"
 )
@@ -194,8 +195,7 @@ func TestSameMessageFiftyTimes(t *testing.T) {
 		}
 		wg.Wait()
 		s.wantModelCalls(1)
-		st, err := s.browser.Send(s.Context(), c, "m1", "Something else")
-		s.Must(err)
+		st := require.Value(s.browser.Send(s.Context(), c, "m1", "Something else"))(s)
 		if st.Status != http.StatusConflict || !strings.Contains(st.Body, "CHAT_IDEMPOTENCY_CONFLICT") {
 			t.Errorf(`another text got %d %s; want %d and it to contain "CHAT_IDEMPOTENCY_CONFLICT"`, st.Status, st.Body, http.StatusConflict)
 		}
@@ -343,8 +343,7 @@ func TestWrongCalls(t *testing.T) {
 		t.Run(name, subtest.With(withGateway, nil, func(s *harness) {
 			s.model.Queue(modelfake.Script{call}, modelfake.Script{modelfake.Text("I can't do that.")})
 			st := s.send(s.newConversation(), "m1", "Do it")
-			events, err := st.All()
-			s.Must(err)
+			events := require.Value(st.All())(s)
 			starts, ends := map[string]int{}, map[string]int{}
 			for _, e := range events {
 				if e.Type == "tool" && e.Stage == answer.StageStart {

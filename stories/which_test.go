@@ -159,8 +159,7 @@ func TestWhichTrackInVain(t *testing.T) {
 				cfg.Shutdown = time.Second
 			}, func(s *chatHarness) {
 				w := s.askWhichTrack(s.ada, c.then...)
-				open, err := s.Store.OpenQuestions(s.Context(), s.rooms()[0])
-				s.Must(err)
+				open := require.Value(s.Store.OpenQuestions(s.Context(), s.rooms()[0]))(s)
 				s.wantNoPings(connectortest.Ada) // they add messages
 				c.do(s)
 				s.Pass(time.Minute)

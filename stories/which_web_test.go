@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/core/answer"
+	"parley/internal/require"
 	"parley/internal/subtest"
 	"parley/sim"
 )
@@ -22,8 +23,7 @@ func (s *harness) openQuestionPage(id string) (stream *sim.Stream, question stri
 	s.model.Queue(playScript("blue")...)
 	stream = s.send(id, "k1", "Play something blue")
 	for {
-		e, err := stream.Next()
-		s.Must(err)
+		e := require.Value(stream.Next())(s)
 		if e.Kind == "choices" {
 			var f struct{ Choices answer.Choices }
 			s.Must(json.Unmarshal([]byte(e.Raw), &f))
@@ -40,8 +40,7 @@ func (s *harness) openQuestionPage(id string) (stream *sim.Stream, question stri
 // postChoice is what a page gets that chooses.
 func (s *harness) postChoice(conversation, question string, option int) int {
 	s.Helper()
-	body, err := json.Marshal(map[string]any{"id": question, "option": option})
-	s.Must(err)
+	body := require.Value(json.Marshal(map[string]any{"id": question, "option": option}))(s)
 	resp, err := s.browser.HTTP.Post(s.browser.Base+"/api/conversations/"+conversation+"/choices/stream", "application/json", strings.NewReader(string(body)))
 	s.Must(err)
 	s.Must(resp.Body.Close())
@@ -70,8 +69,7 @@ func TestWhichTrackOnThePage(t *testing.T) {
 			id := s.newConversation()
 			stream, question, _ := s.openQuestionPage(id)
 			choose(s, id, question)
-			rest, err := stream.All()
-			s.Must(err)
+			rest := require.Value(stream.All())(s)
 			var frames []string
 			for _, e := range rest {
 				if e.FullText == nil || *e.FullText != letMe+"\n\n✨ Setting up blue train…" { // it stands for no time, and is seen or not
@@ -120,8 +118,7 @@ func TestWhichTrackInVainOnThePage(t *testing.T) {
 			id := s.newConversation()
 			stream, question, _ := s.openQuestionPage(id)
 			c.do(s, id)
-			rest, err := stream.All()
-			s.Must(err)
+			rest := require.Value(stream.All())(s)
 			if end := rest[len(rest)-1]; *end.FullText != c.want || slices.ContainsFunc(rest, func(e sim.Event) bool { return strings.Contains(e.Raw, question) }) {
 				s.Errorf("it ends with %s", end.Raw)
 			}

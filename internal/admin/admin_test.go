@@ -224,16 +224,14 @@ func (p *page) fill() {
 
 // visitor is a browser.
 func (p *page) visitor() *http.Client {
-	jar, err := cookiejar.New(nil)
-	p.must(err)
+	jar := require.Value(cookiejar.New(nil))(p)
 	return &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
 // logIn returns a browser with the session of an account.
 func (p *page) logIn(who chat.EntityID) *http.Client {
 	p.Helper()
-	code, err := admin.NewCode(p.Context(), p.memo, who)
-	p.must(err)
+	code := require.Value(admin.NewCode(p.Context(), p.memo, who))(p)
 	c := p.visitor()
 	if status, _ := p.post(c, "/admin/login", "code", code); status != http.StatusSeeOther {
 		p.Fatalf("the login of %s is answered with %d", who, status)
@@ -333,13 +331,11 @@ func TestRoles(t *testing.T) {
 // Spending names people and rooms, and says where a price is unknown. Accounts are written as in the configuration, and are found so.
 func TestNamesOfAccounts(t *testing.T) {
 	p := newPage(t, nil)
-	_, err := p.store.SaveEntity(t.Context(), chat.Entity{ID: "fake/bob", Connector: "fake", Names: []string{"Bob"}})
-	p.must(err)
+	require.Value(p.store.SaveEntity(t.Context(), chat.Entity{ID: "fake/bob", Connector: "fake", Names: []string{"Bob"}}))(p)
 	free := quota.Charge{Cost: quota.Cost{Messages: 1, Tokens: 30}, Counts: quota.Counts{Input: 10, Output: 20, Unpriced: 30}}
 	for _, bucket := range []string{"total", "model/free", "person/fake/bob", "room/fake/r"} {
 		free.Bucket = bucket
-		_, err := p.store.Spend(t.Context(), time.Now().UTC().Format(time.DateOnly), free)
-		p.must(err)
+		require.Value(p.store.Spend(t.Context(), time.Now().UTC().Format(time.DateOnly), free))(p)
 	}
 	owner := p.logIn("fake/olga")
 	for path, wants := range map[string][]string{
@@ -478,10 +474,8 @@ func TestTooManyLiveStreams(t *testing.T) {
 	owner := p.logIn("fake/olga")
 	var leave []func() error
 	follow := func() (int, string) {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.url+"/admin/events", nil)
-		p.must(err)
-		resp, err := owner.Do(r)
-		p.must(err)
+		r := require.Value(http.NewRequestWithContext(t.Context(), http.MethodGet, p.url+"/admin/events", nil))(p)
+		resp := require.Value(owner.Do(r))(p)
 		leave = append(leave, resp.Body.Close)
 		return resp.StatusCode, resp.Header.Get("Retry-After")
 	}
@@ -528,8 +522,7 @@ func TestOldRoomsAndFailures(t *testing.T) {
 			Address: chat.Address{Connector: "fake", Room: chat.RoomID(id)},
 		}, chat.JoinRule{})
 		p.must(err)
-		run, err := p.store.Start(t.Context(), acc.Run, "me")
-		p.must(err)
+		run := require.Value(p.store.Start(t.Context(), acc.Run, "me"))(p)
 		p.must(p.store.Finish(t.Context(), run.ID, run.Epoch, answer.Outcome{Status: answer.Completed}, chat.Memory{ID: run.Said(), Room: run.Room, Author: "agent", Text: "hi", At: time.Now()}))
 	}
 	for path, want := range map[string]string{"/admin/review": "failed: ", "/admin/people?q=ALERT(": "fake%2Fr"} {
@@ -557,8 +550,7 @@ func TestForeignForms(t *testing.T) {
 	if len(p.told) > 0 {
 		t.Errorf("they did %q", p.told)
 	}
-	resp, err := owner.Get(p.url + "/admin")
-	p.must(err)
+	resp := require.Value(owner.Get(p.url + "/admin"))(p)
 	_ = resp.Body.Close()
 	if policy := resp.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") || resp.Header.Get("Cache-Control") != "no-store" {
 		t.Errorf("the headers are %v", resp.Header)
@@ -607,8 +599,7 @@ func TestLogins(t *testing.T) {
 			delete(p.roles, "fake/olga")
 		},
 		"revocation": func(c *http.Client) {
-			all, err := login.Sessions{Store: p.memo, Name: "admin/sessions"}.List(t.Context())
-			p.must(err)
+			all := require.Value(login.Sessions{Store: p.memo, Name: "admin/sessions"}.List(t.Context()))(p)
 			p.post(c, "/admin/audit", "do", "revoke", "id", all[len(all)-1].ID)
 		},
 	} {

@@ -16,6 +16,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/internal/admin"
+	"parley/internal/require"
 )
 
 // fetch stands in for the connectors. The content of a file is its reference.
@@ -63,10 +64,8 @@ func TestFiles(t *testing.T) {
 		"0": 200, "1": 200, "2": 200, "3": 200, "4": 200, "5": 404, "6": 404, "7": 413, "8": 500, "9": 404, "-1": 404, "": 404, "x": 404,
 	} {
 		for who, want := range map[*http.Client]int{none: http.StatusSeeOther, staff: status, owner: status} {
-			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.url+at(n), http.NoBody)
-			p.must(err)
-			resp, err := who.Do(r)
-			p.must(err)
+			r := require.Value(http.NewRequestWithContext(t.Context(), http.MethodGet, p.url+at(n), http.NoBody))(p)
+			resp := require.Value(who.Do(r))(p)
 			p.must(resp.Body.Close())
 			h := resp.Header
 			download := strings.HasPrefix(h.Get("Content-Disposition"), "attachment")
@@ -81,8 +80,7 @@ func TestFiles(t *testing.T) {
 	if all := strings.Join(p.told, "\n"); strings.Contains(all, "internal.example") || !strings.Contains(all, "fetch fake pixels") {
 		t.Errorf("fetched are %s", all)
 	}
-	run, err := p.store.RunOf(t.Context(), "fake/r/files")
-	p.must(err)
+	run := require.Value(p.store.RunOf(t.Context(), "fake/r/files"))(p)
 	for _, path := range []string{"/admin/room?id=fake%2Fr", "/admin/talk?id=fake%2Fr", "/admin/run?id=" + url.QueryEscape(string(run.ID))} {
 		_, body := p.get(staff, path)
 		if strings.Count(body, "<img ") != 1 || strings.Count(body, `class="attached"`) != 8 || strings.Contains(body, "<script>alert") || strings.Contains(body, "n=5") {

@@ -24,10 +24,8 @@ func TestSSO(t *testing.T) {
 	})
 	step := func(c *http.Client, address string) (int, *url.URL) {
 		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody)
-		p.must(err)
-		resp, err := c.Do(r)
-		p.must(err)
+		r := require.Value(http.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody))(p)
+		resp := require.Value(c.Do(r))(p)
 		_ = resp.Body.Close()
 		to, _ := resp.Location()
 		return resp.StatusCode, to

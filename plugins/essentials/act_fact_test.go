@@ -6,6 +6,7 @@ import (
 
 	"parley/core/action"
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 // Facts are noted for one room, once for each person, and go with the message that they came from. Who asks can have their own replaced and
@@ -51,8 +52,7 @@ func TestRememberAndForgetFacts(t *testing.T) {
 		w.wantResult(tea, "bob", "FORGET_FACT", `{"fact":"meets on Mondays"}`, "Forgotten.")
 		w.wantResult(tea, "ada", "FORGET_FACT", `{"fact":"eve: has a dog"}`, "Forgotten.")
 		known("bob: drinks Sencha")
-		source, err := w.store.Notes(w.Context(), tea.ID, "fact", 9)
-		w.must(err)
+		source := require.Value(w.store.Notes(w.Context(), tea.ID, "fact", 9))(w)
 		w.must(w.store.Forget(w.Context(), source[0].Last))
 		known()
 	})

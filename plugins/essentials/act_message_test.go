@@ -59,8 +59,7 @@ func TestImageOfAPost(t *testing.T) {
 			w.send(news, "ada", "the first post")
 			w.model.answers = []string{"<response><post>The kettle sings.</post>" + c.image + "</response>"}
 			w.wantResult(ada, "ada", "CREATE_POST", `{"room":"#news"}`, "It will be posted in news")
-			posts, err := w.store.Recent(w.Context(), news.ID, chat.Said, 0, 1)
-			w.must(err)
+			posts := require.Value(w.store.Recent(w.Context(), news.ID, chat.Said, 0, 1))(w)
 			files := 0
 			for _, call := range posts[0].Calls {
 				files += len(call.Files)

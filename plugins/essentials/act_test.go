@@ -15,6 +15,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/internal/require"
 )
 
 // What is offered hangs on the room and on who asks, and comes in one order.
@@ -63,13 +64,11 @@ func TestEndingActionsNeedNoFurtherRound(t *testing.T) {
 	} {
 		withHarness(t, func(w *harness) {
 			status, _, said := w.runAction(tea, "bob", c.action, c.params)
-			then, err := w.store.Attention(w.Context(), tea.ID)
-			w.must(err)
+			then := require.Value(w.store.Attention(w.Context(), tea.ID))(w)
 			if remembered, err := w.store.Recent(w.Context(), tea.ID, chat.ActionResult, 0, 9); len(remembered) > 0 != (c.action == "REPLY" || c.action == "respond") || err != nil {
 				t.Errorf("%s: remembered is %+v, %v", c.action, remembered, err)
 			}
-			kept, err := w.store.Recent(w.Context(), tea.ID, chat.IgnoredKind, 0, 9)
-			w.must(err)
+			kept := require.Value(w.store.Recent(w.Context(), tea.ID, chat.IgnoredKind, 0, 9))(w)
 			if decided := c.action == "IGNORE" || c.action == "STOP" || c.action == "NONE"; len(kept) > 0 != decided || decided && kept[0].Actions[0] != c.action {
 				t.Errorf("%s: remembered is %+v", c.action, kept)
 			}

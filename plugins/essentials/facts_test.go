@@ -10,6 +10,7 @@ import (
 
 	"parley/core/action"
 	"parley/core/chat"
+	"parley/internal/require"
 	"parley/internal/subtest"
 )
 
@@ -118,8 +119,7 @@ func TestReflectionReplaces(t *testing.T) {
 			}
 			s := action.TurnContext{Room: tea, Allowed: !c.guest, Answered: []chat.MemoryID{his.Memory}}
 			for _, id := range []chat.MemoryID{hers.Memory, his.Memory} {
-				m, err := w.store.Memory(w.Context(), id)
-				w.must(err)
+				m := require.Value(w.store.Memory(w.Context(), id))(w)
 				s.Recent, s.Message = append(s.Recent, m), m
 			}
 			if c.together {
@@ -131,8 +131,7 @@ func TestReflectionReplaces(t *testing.T) {
 				return c.answer, nil
 			}
 			w.must(reflection{Deps{Store: w.store}}.Evaluate(w.Context(), s, chat.Memory{}))
-			notes, err := w.store.Notes(w.Context(), tea.ID, chat.FactNote, 10)
-			w.must(err)
+			notes := require.Value(w.store.Notes(w.Context(), tea.ID, chat.FactNote, 10))(w)
 			var got []string
 			for _, n := range notes {
 				got = append(got, n.Text)
@@ -160,8 +159,7 @@ func TestReflectionOnOneName(t *testing.T) {
 		t.Run(name, subtest.Of(withHarness, func(w *harness) {
 			s := action.TurnContext{Room: tea, Allowed: true}
 			for _, id := range []chat.EntityID{"eve", "bob"} {
-				m, err := w.store.Memory(w.Context(), w.send(tea, id, "hello").Memory)
-				w.must(err)
+				m := require.Value(w.store.Memory(w.Context(), w.send(tea, id, "hello").Memory))(w)
 				if id == "eve" {
 					m.Name = name
 				}
@@ -171,8 +169,7 @@ func TestReflectionOnOneName(t *testing.T) {
 				return name + ": sings", nil
 			}
 			w.must(reflection{Deps{Store: w.store}}.Evaluate(w.Context(), s, chat.Memory{}))
-			notes, err := w.store.Notes(w.Context(), tea.ID, chat.FactNote, 10)
-			w.must(err)
+			notes := require.Value(w.store.Notes(w.Context(), tea.ID, chat.FactNote, 10))(w)
 			if len(notes) > 0 {
 				w.Errorf("noted is %v; want none", notes)
 			}
@@ -197,8 +194,7 @@ func TestPoisonedFactsAreQuoted(t *testing.T) {
 func TestReflectionOnDeletedMessages(t *testing.T) {
 	withHarness(t, func(w *harness) {
 		his := w.send(tea, "bob", "hello")
-		m, err := w.store.Memory(w.Context(), his.Memory)
-		w.must(err)
+		m := require.Value(w.store.Memory(w.Context(), his.Memory))(w)
 		w.must(w.store.SaveNote(w.Context(), chat.RoomNote{Room: tea.ID, Kind: chat.FactNote, Key: "k", About: "bob", Text: "bob: likes tea", At: time.Now()}))
 		s := action.TurnContext{Room: tea, Message: m, Recent: []chat.Memory{m}, Answered: []chat.MemoryID{m.ID}}
 		s.AskModel = func(context.Context, action.TurnContext, string, map[string]string) (string, error) {
@@ -206,8 +202,7 @@ func TestReflectionOnDeletedMessages(t *testing.T) {
 			return "replace 1: bob: likes coffee", nil
 		}
 		w.must(reflection{Deps{Store: w.store}}.Evaluate(w.Context(), s, chat.Memory{}))
-		notes, err := w.store.Notes(w.Context(), tea.ID, chat.FactNote, 10)
-		w.must(err)
+		notes := require.Value(w.store.Notes(w.Context(), tea.ID, chat.FactNote, 10))(w)
 		if len(notes) != 1 || notes[0].Text != "bob: likes tea" {
 			t.Errorf("known is %v", notes)
 		}

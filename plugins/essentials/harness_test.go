@@ -125,8 +125,7 @@ func (w *harness) wantResult(in chat.Room, author chat.EntityID, action, params,
 // texts are what was said in a room.
 func (w *harness) texts(in chat.Room) (all []string) {
 	w.Helper()
-	ms, err := w.store.Recent(w.Context(), in.ID, chat.Said, 0, 100)
-	w.must(err)
+	ms := require.Value(w.store.Recent(w.Context(), in.ID, chat.Said, 0, 100))(w)
 	for _, m := range ms {
 		all = append(all, string(m.Author)+": "+m.Text)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/core/chat"
+	"parley/internal/require"
 )
 
 // replies returns the reply to a command, which replies to a message if that is not empty.
@@ -19,8 +20,7 @@ func (w *harness) replies(in chat.Room, author chat.EntityID, command string, to
 	})
 	w.must(err)
 	time.Sleep(time.Minute)
-	m, err := w.store.Memory(w.Context(), chat.MemoryID(acc.Run))
-	w.must(err)
+	m := require.Value(w.store.Memory(w.Context(), chat.MemoryID(acc.Run)))(w)
 	return m.Text
 }
 
