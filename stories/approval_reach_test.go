@@ -127,6 +127,9 @@ func TestChatCardsOfAllApprovers(t *testing.T) {
 		if last := c.modelRequest(len(c.model.Requests()) - 1); !strings.Contains(last, "it is too dear") {
 			t.Errorf("the model reads %s", last)
 		}
+		if all := connectortest.BotTexts(c, bob); strings.Contains(strings.Join(all, "\n"), "too dear") {
+			t.Errorf("Bob reads %q; want the reason for the model alone", all)
+		}
 		c.wantDone(s, `order {"item":"gold"}`)
 
 		ask("lead", "Hello again.") // to Ada, who asks first

@@ -129,8 +129,11 @@ func (d *Pairing) StaffRooms(ctx context.Context) (map[chat.EntityID]chat.RoomID
 	return rooms, err
 }
 
-// Name returns the name of a user, or their account without one.
+// Name returns the name of a user, or their account without one. The operator is the team.
 func (d *Pairing) Name(ctx context.Context, user chat.EntityID) string {
+	if user != "" && user == d.Policy.Operator {
+		return lang.Say(ctx, "person.team")
+	}
 	e, _ := d.Store.Entity(ctx, user) // after an error it has no name
 	return cmp.Or(e.Name(), user.Account())
 }

@@ -65,7 +65,8 @@ func (tc *Calls) Act(ctx context.Context, c llm.ToolCall) (result string, err er
 		end.Error = lang.Say(ctx, "tool.cancelled")
 		return "", err
 	}
-	if end.Error = refused; refused != "" {
+	if refused != "" {
+		end.Error, end.Result = text.FirstSentence(refused, maxPublic), refused // the words of an approver are for the model and for owners
 		done := action.Acted{Action: t.Def.Name, Parameters: params, Err: refused}
 		tc.Acted = append(tc.Acted, done)
 		return done.ForModel(), tc.record(c, done, false)
