@@ -49,9 +49,15 @@ type Shown struct {
 	Changes []answer.Change `json:"changes"`
 }
 
-// showParked fills the answer of a run that no process holds because it is parked, unless it was adopted meanwhile. It
-// fails with the error of the store.
+// showParked adds what a parked run has shown to its answer, unless the run was adopted meanwhile. Changes that the answer has already stay as
+// they are; content of an earlier holder is abandoned, so that readers call [Registry.Watch] again. It fails with the error of the store.
 func (l *Registry) showParked(ctx context.Context, run chat.Run, r *liveRun) error {
+	l.mu.Lock()
+	known := r.parked == run.Epoch
+	l.mu.Unlock()
+	if known {
+		return nil
+	}
 	data, err := l.store.Continuation(ctx, run.ID)
 	if err != nil {
 		return chat.Unless(err, chat.ErrNotFound) // it was just woken
@@ -62,10 +68,15 @@ func (l *Registry) showParked(ctx context.Context, run chat.Run, r *liveRun) err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if r.held || r.epoch != 0 {
+	if r.held || l.runs[run.ID] != r || r.epoch > run.Epoch {
 		return nil
 	}
-	r.epoch = run.Epoch
+	if r.epoch != 0 && r.epoch < run.Epoch {
+		r.answer.Abandon()
+		delete(l.runs, run.ID)
+		return nil
+	}
+	r.epoch, r.parked = run.Epoch, run.Epoch
 	for _, c := range shown.Changes {
 		r.answer.Apply(c)
 	}

@@ -53,6 +53,7 @@ type liveRun struct {
 	// epoch is that of the answer's content; 0 if it is empty. A mirror takes no content of an earlier epoch, and none
 	// of a later one.
 	epoch        chat.Epoch
+	parked       chat.Epoch              // of the parked run whose continuation the answer contains
 	held         bool                    // this process holds the run
 	quit         context.CancelCauseFunc // cancels the holder's work; nil before that has begun
 	choiceSignal answer.Signal           // of the next choice
@@ -373,12 +374,15 @@ func (p *pause) lengthen() {
 }
 
 // obsolete reports whether mirroring is obsolete: the run is held in this process, or it has ended and its readers
-// should read the store again.
+// should read the store again. It shows what a run has asked that was parked before its holder could publish it.
 func (l *Registry) obsolete(ctx context.Context, id chat.RunID, r *liveRun) bool {
 	if l.ownedHere(id, r) {
 		return true
 	}
 	run, err := l.store.Run(ctx, id)
+	if err == nil && run.Parked {
+		err = l.showParked(ctx, run, r) // after an error again at the next poll
+	}
 	if err != nil || !run.Outcome.Done() {
 		return false
 	}

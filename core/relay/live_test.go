@@ -2,9 +2,11 @@ package relay_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -82,6 +84,68 @@ func TestNoMirrorBeginsAfterWait(t *testing.T) {
 	}
 	if _, err := r.Watch(t.Context(), "run"); !errors.Is(err, chat.ErrShutdown) {
 		t.Errorf("after Wait, watching fails with %v", err)
+	}
+}
+
+// parkingRun is a store whose run is parked after a while, with what its holder has shown by then.
+type parkingRun struct {
+	openRuns
+	shown atomic.Pointer[[]answer.Change]
+	reads atomic.Int32 // of the continuation
+}
+
+func (s *parkingRun) Run(_ context.Context, id chat.RunID) (chat.Run, error) {
+	return chat.Run{ID: id, Room: "room", Epoch: 2, Parked: s.shown.Load() != nil}, nil
+}
+
+func (s *parkingRun) Continuation(context.Context, chat.RunID) ([]byte, error) {
+	s.reads.Add(1)
+	return json.Marshal(relay.Shown{Changes: *s.shown.Load()})
+}
+
+// frames is a bus with one frame.
+type frames struct {
+	noBus
+	one chan relay.Frame
+}
+
+func (b frames) Subscribe(context.Context, chat.RoomID) (<-chan relay.Frame, error) {
+	return b.one, nil
+}
+
+// A run on another replica asks a question and is parked before its holder answers a watcher, or the last frame is lost. The watcher sees the
+// question, reads it once, and starts over if its frames are those of an earlier holder.
+func TestWatcherSeesWhatAParkedRunAsks(t *testing.T) {
+	for name, epoch := range map[string]chat.Epoch{"no frame": 0, "frames of the holder": 2, "frames of an earlier holder": 1} {
+		t.Run(name, subtest.Of(synctest.Test, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			store, bus, holder := &parkingRun{}, frames{one: make(chan relay.Frame, 1)}, &answer.Answer{}
+			holder.Apply(answer.Change{Kind: answer.Text, Text: "Which "})
+			if epoch > 0 {
+				changes, _ := holder.Since(0)
+				bus.one <- relay.Frame{Run: "run", Epoch: epoch, Changes: changes}
+			}
+			r := relay.NewRegistry(store, bus, slog.New(slog.DiscardHandler))
+			a := require.Value(r.Watch(ctx, "run"))(t)
+			time.Sleep(time.Minute)
+			holder.Apply(answer.Change{Kind: answer.Text, Text: "one?"})
+			holder.Apply(answer.Change{Kind: answer.ChoicesChanged, Choices: &answer.Choices{ID: "q", Options: []string{"A", "B"}}})
+			changes, _ := holder.Since(0)
+			store.shown.Store(&changes)
+			time.Sleep(time.Minute)
+			if _, err := a.Changed(a.View().At); errors.Is(err, answer.ErrLost) {
+				a = require.Value(r.Watch(ctx, "run"))(t)
+				time.Sleep(time.Minute)
+			}
+			if v := a.View(); v.Text() != "Which one?" || v.Choices == nil || v.Choices.ID != "q" {
+				t.Errorf("the watcher sees %q with %+v", v.Text(), v.Choices)
+			}
+			if n := store.reads.Load(); n > 2 {
+				t.Errorf("the continuation is read %d times", n)
+			}
+			cancel()
+			r.Wait()
+		}))
 	}
 }
 
