@@ -11,7 +11,6 @@ import (
 
 	"parley/config"
 	"parley/connectors/connectortest"
-	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -42,12 +41,7 @@ func decideAtOnce(t *testing.T, gone bool) {
 	}}), func(cfg *config.Config) {
 		cfg.Turns.Buttons = false
 		for _, p := range platforms() {
-			w := require.Value(p.newServer())(t)
-			api := httptest.NewServer(w.Handler())
-			t.Cleanup(func() { api.CloseClientConnections(); api.Close(); w.Close() })
-			p.enable(cfg, w, api.URL)
-			worlds = append(worlds, w)
-			cfg.People.Owners = append(cfg.People.Owners, config.Account(w.Account(connectortest.Ada)))
+			worlds = append(worlds, p.serve(t, cfg))
 		}
 		cfg.Tools = []config.WebhookTool{{
 			Name: "ORDER", Description: "Order.", Parameters: `{"type":"object","properties":{"item":{"type":"string"}}}`, URL: hook.URL, Method: "POST",

@@ -2,14 +2,12 @@ package stories_test
 
 import (
 	"fmt"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 
 	"parley/config"
 	"parley/connectors/connectortest"
-	"parley/internal/require"
 	"parley/models/modelfake"
 )
 
@@ -30,11 +28,7 @@ func startAsked(t *testing.T, choose func(modelfake.Request) modelfake.Script, c
 	}}), func(cfg *config.Config) {
 		cfg.Turns.Buttons = false
 		for _, p := range platforms() {
-			w := require.Value(p.newServer())(t)
-			api := httptest.NewServer(w.Handler())
-			t.Cleanup(func() { api.CloseClientConnections(); api.Close(); w.Close() })
-			p.enable(cfg, w, api.URL)
-			cfg.People.Owners = append(cfg.People.Owners, config.Account(w.Account(connectortest.Ada)))
+			w := p.serve(t, cfg)
 			change(cfg, w)
 			a.worlds = append(a.worlds, w)
 		}

@@ -3,6 +3,7 @@ package stories_test
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
@@ -34,6 +35,17 @@ type platform struct {
 	// orphans reports that a create whose fate is unknown can't be asked for again (TR-12): what it may have left stays, and
 	// a last word is sent once more, marked.
 	noLookup bool
+}
+
+// serve starts the platform's server on a port of its own, turns its connector on, and makes Ada an owner there.
+func (p platform) serve(t *testing.T, cfg *config.Config) connectortest.Platform {
+	t.Helper()
+	w := require.Value(p.newServer())(t)
+	api := httptest.NewServer(w.Handler())
+	t.Cleanup(func() { api.CloseClientConnections(); api.Close(); w.Close() })
+	p.enable(cfg, w, api.URL)
+	cfg.People.Owners = append(cfg.People.Owners, config.Account(w.Account(connectortest.Ada)))
+	return w
 }
 
 func platforms() []platform {

@@ -2,7 +2,6 @@ package stories_test
 
 import (
 	"fmt"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -28,12 +27,7 @@ func takeOverAtOnce(t *testing.T, gone bool) {
 	}}), func(cfg *config.Config) {
 		cfg.Turns.Buttons = false
 		for _, p := range platforms() {
-			w := require.Value(p.newServer())(t)
-			api := httptest.NewServer(w.Handler())
-			t.Cleanup(func() { api.CloseClientConnections(); api.Close(); w.Close() })
-			p.enable(cfg, w, api.URL)
-			worlds = append(worlds, w)
-			cfg.People.Owners = append(cfg.People.Owners, config.Account(w.Account(connectortest.Ada)))
+			worlds = append(worlds, p.serve(t, cfg))
 		}
 	})
 	ada := func(i int) connectortest.Room { return worlds[i].Direct(connectortest.Ada) }
