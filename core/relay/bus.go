@@ -7,7 +7,7 @@
 // published only on request: most answers have no readers elsewhere.
 //
 // Three things can go wrong, and each has its remedy. A frame is lost: the mirror sees the gap, since a frame says
-// where it begins, and asks for everything. The end is lost: the watcher looks into the store from time to time. The
+// where it begins, and asks for everything. The end, or the question of a parked run, is lost: the watcher looks into the store from time to time. The
 // run moves to another process: its epoch is higher, and the mirror is abandoned, so that readers call [Registry.Watch]
 // again and start over.
 package relay
