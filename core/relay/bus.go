@@ -7,9 +7,9 @@
 // published only on request: most answers have no readers elsewhere.
 //
 // Three things can go wrong, and each has its remedy. A frame is lost: the mirror sees the gap, since a frame says
-// where it begins, and asks for everything. The end, or the question of a parked run, is lost: the watcher looks into the store from time to time. The
-// run moves to another process: its epoch is higher, and the mirror is abandoned, so that readers call [Registry.Watch]
-// again and start over.
+// where it begins, and asks for everything. The end, or the question of a parked run, is lost: the watcher looks into the
+// store from time to time. The run moves to another process: its epoch is higher, and the mirror is abandoned, so that
+// readers call [Registry.Watch] again and start over.
 package relay
 
 import (
@@ -49,7 +49,7 @@ type Shown struct {
 	Changes []answer.Change `json:"changes"`
 }
 
-// showParked adds what a parked run has shown to its answer, unless the run was adopted meanwhile. Changes that the answer has already stay as
+// showParked adds the visible part of a parked run to its answer, unless the run was adopted meanwhile. Changes that the answer has already stay as
 // they are; content of an earlier holder is abandoned, so that readers call [Registry.Watch] again. It fails with the error of the store.
 func (l *Registry) showParked(ctx context.Context, run chat.Run, r *liveRun) error {
 	l.mu.Lock()

@@ -374,7 +374,7 @@ func (p *pause) lengthen() {
 }
 
 // obsolete reports whether mirroring is obsolete: the run is held in this process, or it has ended and its readers
-// should read the store again. It shows what a run has asked that was parked before its holder could publish it.
+// should read the store again. It shows the question of a run that was parked before its holder could publish it.
 func (l *Registry) obsolete(ctx context.Context, id chat.RunID, r *liveRun) bool {
 	if l.ownedHere(id, r) {
 		return true
