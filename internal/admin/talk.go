@@ -87,7 +87,7 @@ func showTalk(a *Admin, v *visit) view {
 func talkLines(a *Admin, v *visit, h Handover) (all []talkLine) {
 	for _, m := range check(a.Store.Recent(v.Context(), h.Room, chat.Said, 0, mostMessages))(v) {
 		files := attachedTo(m)
-		m.Files = slices.DeleteFunc(m.Files, opens) // they are shown below the text
+		m.Files = slices.DeleteFunc(slices.Clone(m.Files), opens) // they are shown below the text; the store shares its memories
 		l := talkLine{m.At, cmp.Or(m.Name, h.Name), a.clock(m.At), m.PromptText(), "user", files}
 		if m.Author == a.Agent.Entity() {
 			l.Side, l.Text = "agent", nameFirst.ReplaceAllString(l.Text, "$1")
