@@ -71,7 +71,7 @@ func (l *Registry) showParked(ctx context.Context, run chat.Run, r *liveRun) err
 	if r.held || l.runs[run.ID] != r || r.epoch > run.Epoch {
 		return nil
 	}
-	if r.epoch != 0 && r.epoch < run.Epoch {
+	if r.epoch != 0 && r.epoch < run.Epoch-1 { // parking raises the epoch of its holder by one
 		r.answer.Abandon()
 		delete(l.runs, run.ID)
 		return nil
