@@ -314,6 +314,56 @@ func TestCardShowsWhatTheAskerWroteSince(t *testing.T) {
 	})
 }
 
+// A run that resumes adds nothing to the cards of later messages: theirs was written after. A message that has joined it is later.
+func TestCardShowsNoEarlierMessages(t *testing.T) {
+	withHarness(t, func(w *harness) {
+		for _, name := range []string{"ONE", "TWO", "THREE"} {
+			g := &approvedAction{&fakeAction{name: name, effect: action.Writes}, "kind " + name}
+			w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: name, Actions: []action.Action{g}})
+		}
+		w.withShop()
+		w.addActions(&fakeAction{name: "LOOK", effect: action.Reads})
+		w.cfg.Turns.Direct = schedule.Steer
+		n := w.start()
+		n.wantReply("Hi", "Hello.") // so that the owner can be reached
+		ask := func(name string) chat.Accepted {
+			w.model.queue([]step{call(0, "o", name, "{}")})
+			acc := n.send(w.message("fake/bob", "bob", name+", please"))
+			w.waitParked(acc)
+			time.Sleep(10 * time.Second)
+			return acc
+		}
+		one, two := ask("ONE"), ask("TWO")
+		ask("THREE")
+		cards := w.openQuestions()
+		for _, acc := range []chat.Accepted{one, two} {
+			w.model.queue([]step{pause(20 * time.Second), call(0, "l", "LOOK", "{}")}, []step{write("Well.")})
+			for _, q := range cards {
+				if r, err := w.Store.Approval(w.Context(), q.Payload); err == nil && r.Run == acc.Run {
+					n.deliver(chat.Choice(pressed(q, 0)))
+				}
+			}
+			if acc == two {
+				time.Sleep(10 * time.Second)
+				n.send(w.message("fake/bob", "bob", "Hurry!"))
+			}
+			w.waitAnswer(acc)
+			time.Sleep(10 * time.Second)
+		}
+		shown := strings.Join(w.chat.visible(), "\n\n")
+		for _, line := range []string{"TWO, please", "THREE, please", "Hurry!"} { // the last two below a card
+			if strings.Count(shown, "✎ bob wrote since: "+line) != 1 {
+				t.Errorf("people don't see %q once", line)
+			}
+		}
+		if strings.Count(shown, "wrote since:") != 3 {
+			t.Errorf("people see %q", shown)
+		}
+		time.Sleep(time.Hour)
+		w.chat.forgetSeen() // the marks are not stored
+	})
+}
+
 // The card names an asker without a name, such as a visitor of a page, in the approver's language.
 func TestCardNamesAVisitor(t *testing.T) {
 	withHarness(t, func(w *harness) {

@@ -154,6 +154,21 @@ func TestHoldIsNotSent(t *testing.T) {
 	})
 }
 
+// The end of one held answer adds nothing to the card of a later one: its question was written before.
+func TestHoldEndsBesideALaterOne(t *testing.T) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		bob, _ := withHeld(c)
+		c.askHeld(bob, "How much is tea?", "Tea costs 3 euros.")
+		c.Pass(20 * time.Minute)
+		c.askHeld(bob, "And cake?", "Cake costs 4 euros.")
+		c.waitShown(c.ada, "wrote since: And cake?")
+		c.Pass(41 * time.Minute)
+		c.waitShown(bob, "could check my answer in time")
+		c.wantNotShown(c.ada, "wrote since: How much is tea?")
+		c.Pass(time.Hour)
+	})
+}
+
 // A call of a held answer shows nothing either, and a writing call is not repeated after the wait.
 func TestHoldHidesCalls(t *testing.T) {
 	onEachPlatform(t, nil, func(c *chatHarness) {

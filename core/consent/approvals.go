@@ -357,11 +357,7 @@ func wroteSince(ctx context.Context, ap *Approvals, c *action.Call, r chat.Appro
 		return nil, fmt.Errorf("read what was written since the approval of %s: %w", r.Tool, err)
 	}
 	return slices.DeleteFunc(slices.Clone(recent), func(m chat.Memory) bool {
-		at := m.At
-		if at.Nanosecond() == 0 { // a platform that counts in seconds: it can be a later part of that one
-			at = at.Add(time.Second - 1)
-		}
-		return m.Author != r.Asker || !at.After(r.Decided) || slices.Contains(c.Turn.Answered, m.ID)
+		return m.Author != r.Asker || !isAfter(m, r.Decided) || slices.Contains(c.Turn.Answered, m.ID)
 	}), nil
 }
 

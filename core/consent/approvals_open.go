@@ -212,19 +212,29 @@ func (ap *Approvals) Waiting(ctx context.Context, runs []chat.Run) string {
 	return "A call of " + strings.Join(slices.Compact(tools), " and one of ") + " waits for an approval in this chat. It has not been made. Don't repeat it unless the user changes it."
 }
 
-// Wrote adds new messages of the askers to the cards of the owners and the staff about the calls of runs: the messages of recent that
-// are inputs. A failure changes nothing else, so it is only logged.
-func (ap *Approvals) Wrote(ctx context.Context, runs []chat.Run, recent []chat.Memory, inputs []chat.MemoryID) {
-	for _, run := range runs {
+// Wrote adds messages that run answers to the cards of the owners and the staff about the calls of waiting runs: the messages of recent that
+// are inputs, and were written after those of the waiting run. A failure changes nothing else, so it is only logged.
+func (ap *Approvals) Wrote(ctx context.Context, waiting []chat.Run, run chat.Run, recent []chat.Memory) {
+	for _, w := range waiting {
 		for _, m := range recent {
-			if !slices.Contains(inputs, m.ID) {
+			// The messages of an earlier turn are earlier, except those that have joined its answer.
+			if !slices.Contains(run.Inputs, m.ID) || run.Response < w.Response && !isAfter(m, w.Opened) {
 				continue
 			}
-			if err := ap.wrote(ctx, run.ID, m); err != nil {
-				ap.Log.Warn("can't show the approvers what the asker has written since", "run", run.ID, "err", err)
+			if err := ap.wrote(ctx, w.ID, m); err != nil {
+				ap.Log.Warn("can't show the approvers what the asker has written since", "run", w.ID, "err", err)
 			}
 		}
 	}
+}
+
+// isAfter reports whether m was sent after t, or can have been: some platforms count in seconds.
+func isAfter(m chat.Memory, t time.Time) bool {
+	at := m.At
+	if at.Nanosecond() == 0 {
+		at = at.Add(time.Second - 1)
+	}
+	return at.After(t)
 }
 
 func (ap *Approvals) wrote(ctx context.Context, run chat.RunID, m chat.Memory) error {
@@ -244,8 +254,8 @@ func (ap *Approvals) wrote(ctx context.Context, run chat.RunID, m chat.Memory) e
 				key = reminder(a)
 			}
 			below, failed := ap.Amend(ctx, room, key, func(card string) (string, bool) { return amended(card, line) })
-			if failed == nil && below {
-				failed = ap.Tell(ctx, chat.Notice{To: chat.Address{Room: room}, Text: line, Key: card(a) + "/" + action.Hash(line)})
+			if failed == nil && below { // once below several cards
+				failed = ap.Tell(ctx, chat.Notice{To: chat.Address{Room: room}, Text: line, Key: "approve/since/" + action.Hash(string(m.ID)+line)})
 			}
 			err = errors.Join(err, failed)
 		}

@@ -72,7 +72,7 @@ func (pn *preparation) prepare(ctx context.Context) (*prompt.Builder, error) {
 	}
 	turn.Waiting = pn.Approvals.Waiting(ctx, pn.at.waits)
 	pn.at.turn = turn
-	pn.Approvals.Wrote(ctx, pn.at.waits, turn.Recent, pn.at.run.Inputs)
+	pn.Approvals.Wrote(ctx, pn.at.waits, pn.at.run, turn.Recent)
 	if err := pn.refuse(ctx, turn.Recent, turn.Message); err != nil {
 		return nil, err
 	}

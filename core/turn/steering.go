@@ -121,7 +121,7 @@ func (s *steering) include(ctx context.Context, joined []chat.Memory) ([]llm.Mes
 		return nil, err
 	}
 	messages := s.prep.state.Join(joined, pictures, files)
-	s.approvals.Wrote(ctx, s.at.waits, joined, run.Inputs)
+	s.approvals.Wrote(ctx, s.at.waits, *run, joined)
 	s.at.answer.Apply(answer.Change{Kind: answer.Text, Step: -1 - int(s.at.answer.View().At), Notice: true, Text: "_(" + lang.Say(ctx, "steer.included") + ")_"})
 	return messages, nil
 }
