@@ -74,7 +74,10 @@ var shownCode = regexp.MustCompile(`(?:/link )?\b[A-Z2-9]{4}(?:-[A-Z2-9]{4}){1,2
 
 // copyButton returns a button that copies the code in text; "" if there is none.
 func copyButton(text string) string {
-	code := shownCode.FindString(text)
+	code := ""
+	if strings.Contains(text, "-") { // every edit of an answer comes by, and the expression tries each character
+		code = shownCode.FindString(text)
+	}
 	if code == "" {
 		return ""
 	}
