@@ -2,6 +2,7 @@ package stories_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -82,4 +83,42 @@ func takeOverAtOnce(t *testing.T, gone bool) {
 	if strings.Contains(read, fmt.Sprint("Words of ", 1-winner)) || strings.Count(read, "Words of") != 1 || strings.Contains(shown(winner), "The agent read: Words") {
 		t.Errorf("the visitor reads %s, and the person %s", read, shown(winner))
 	}
+}
+
+// Of two persons who press at the same moment, the second one reads who has taken over, without an option that looks chosen. So does a person
+// who sends a draft after the talk.
+func TestSecondTakerReadsWhoWasFaster(t *testing.T) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		w := c.Platform.(buttonPlatform)
+		bob := c.Direct(connectortest.Bob)
+		c.cfg.People.Staff = []config.Member{config.Member(c.Account(connectortest.Bob))}
+		c.startDesk()
+		c.Say(connectortest.Bob, bob, "Hello")
+		c.Pass(10 * time.Second)
+		c.readAll(c.send(c.newConversation(), "1", "/person"))
+		c.Pass(10 * time.Second)
+		w.Press(connectortest.Ada, c.ada, 0)
+		w.Press(connectortest.Bob, bob, 0)
+		c.Pass(10 * time.Second)
+		late, winner, who := bob, c.ada, connectortest.Ada
+		if strings.Contains(strings.Join(c.since(bob, 0), "\n"), "You're talking to") {
+			late, winner, who = c.ada, bob, connectortest.Bob
+		}
+		read := c.since(late, 0)
+		if last := read[len(read)-1]; !strings.Contains(last, "has taken over.") || strings.Contains(last, "→") || len(w.Buttons(late)) > 0 {
+			t.Errorf("the second one reads %q, with the buttons %q", last, w.Buttons(late))
+		}
+		c.model.Queue(modelfake.Script{modelfake.Text("A draft")})
+		c.Say(who, winner, "/person suggest")
+		c.waitShown(winner, "A draft")
+		c.Say(who, winner, "/person back")
+		c.Pass(10 * time.Second)
+		w.Press(who, winner, 0)
+		c.Pass(10 * time.Second)
+		if read = c.since(winner, 0); !slices.ContainsFunc(read, func(s string) bool {
+			return strings.Contains(s, "A draft") && strings.Contains(s, "This question has closed.") && !strings.Contains(s, "→")
+		}) {
+			t.Errorf("the person reads %q", read)
+		}
+	})
 }

@@ -176,10 +176,10 @@ func (d *Pairing) TellUnconfirmed(ctx context.Context) error {
 }
 
 // Chosen carries out an owner's decision about a user who asks for access, and returns the reply to the owner. The
-// payload of q is the user's code and account. It fails with the error of the store.
+// payload of q is the user's code and account. It fails with [chat.Refused], and with the error of the store.
 func (d *Pairing) Chosen(ctx context.Context, q chat.Question) (string, error) {
 	if owns, err := d.Owns(ctx, q.By); err != nil || !owns {
-		return lang.Say(ctx, "choice.not_yours"), err // any more
+		return "", chat.Refuse(lang.Say(ctx, "choice.not_yours"), err) // any more
 	}
 	code, id, _ := strings.Cut(q.Payload, " ")
 	var p chat.Person
@@ -199,9 +199,9 @@ func (d *Pairing) Chosen(ctx context.Context, q chat.Question) (string, error) {
 	case q.Choice != 0 && (done || err != nil):
 		return lang.Say(ctx, "pairing.away"), nil
 	case q.Choice != 0:
-		return lang.Say(ctx, "pairing.inside", "user", p.Label()), nil
+		return "", chat.Refused(lang.Say(ctx, "pairing.inside", "user", p.Label()))
 	case err != nil:
-		return lang.Say(ctx, "choice.closed"), nil
+		return "", chat.Refused(lang.Say(ctx, "choice.closed"))
 	}
 	return lang.Say(ctx, "pairing.approved", "user", p.Label()), nil
 }

@@ -198,7 +198,8 @@ func (hs *Handovers) lastMessages(ctx context.Context, room chat.RoomID, asker s
 // Name implements [action.ChoiceHandler].
 func (*Handovers) Name() string { return HandoverHandler }
 
-// Chosen implements [action.ChoiceHandler]: the user takes a conversation over, or hands it back. It fails with the error of the store.
+// Chosen implements [action.ChoiceHandler]: the user takes a conversation over, or hands it back. It fails with [chat.Refused], such as if another
+// person was faster, and with the error of the store.
 func (hs *Handovers) Chosen(ctx context.Context, q chat.Question) (string, error) {
 	if len(q.Fields) > 0 {
 		return hs.leave(ctx, q)
@@ -208,7 +209,7 @@ func (hs *Handovers) Chosen(ctx context.Context, q chat.Question) (string, error
 	if lang.Is("person.back", q.Options[q.Choice]) {
 		asked, h, err := hs.find(ctx, room)
 		if err != nil || h.ID != id || h.Person != q.By {
-			return lang.Say(ctx, "choice.closed"), err
+			return "", chat.Refuse(lang.Say(ctx, "choice.closed"), err)
 		}
 		return hs.back(ctx, q.Room, asked, h)
 	}
@@ -216,9 +217,9 @@ func (hs *Handovers) Chosen(ctx context.Context, q chat.Question) (string, error
 		return "", useDraft(ctx, hs, chat.RoomID(room), q, draft)
 	}
 	if staff, err := hs.IsStaff(ctx, q.By, chat.Address{}); err != nil || !staff {
-		return lang.Say(ctx, "choice.not_yours"), err
+		return "", chat.Refuse(lang.Say(ctx, "choice.not_yours"), err)
 	}
-	return hs.take(ctx, room, id, chat.Person{ID: q.By, Name: q.Name}, q.Room)
+	return "", chat.Refuse(hs.take(ctx, room, id, chat.Person{ID: q.By, Name: q.Name}, q.Room))
 }
 
 // take gives the conversation of the request id to a person, who writes in the direct chat desk, or on the operator's page if that is empty. It

@@ -32,12 +32,15 @@ func (hs *Handovers) Suggest(ctx context.Context, m chat.Memory) (draft string, 
 	return draft, ask, nil
 }
 
-// useDraft sends a draft to the user of a room under the name of the person, if that was chosen and the person still talks to them. It fails with the
-// error of the store.
+// useDraft sends a draft to the user of a room under the name of the person, if that was chosen. It fails with [chat.Refused] if the person does not
+// talk to them any more, and with the error of the store.
 func useDraft(ctx context.Context, hs *Handovers, room chat.RoomID, q chat.Question, draft string) error {
+	if q.Choice != 0 {
+		return nil
+	}
 	_, h, err := hs.find(ctx, room)
-	if id, _, _ := strings.Cut(q.Payload, " "); err != nil || q.Choice != 0 || h.ID != id || h.Person != q.By {
-		return err
+	if id, _, _ := strings.Cut(q.Payload, " "); err != nil || h.ID != id || h.Person != q.By {
+		return chat.Refuse(lang.Say(ctx, "choice.closed"), err)
 	}
 	n := chat.Notice{To: chat.Address{Room: room}, Key: h.key("draft/" + q.ID), Text: under(h.As, chat.Memory{Text: draft})}
 	return hs.reply(ctx, room, h, hs.Tell(ctx, n))

@@ -187,7 +187,7 @@ func (d *Pairing) serves(ctx context.Context, r chat.Room) (bool, error) {
 // fails with the error of the store.
 func (d *Pairing) ChosenOpening(ctx context.Context, q chat.Question, notYours string) (string, error) {
 	if owns, err := d.Owns(ctx, q.By); err != nil || !owns {
-		return notYours, err
+		return "", chat.Refuse(notYours, err)
 	}
 	var about opening
 	if err := json.Unmarshal([]byte(q.Payload), &about); err != nil { // of an earlier version

@@ -195,7 +195,7 @@ type CommandCall struct {
 type ChoiceHandler interface {
 	Name() string
 	// Chosen processes the choice and returns a reply, which can be empty. A choice is final, but after a crash Chosen
-	// can be called again, so it should be idempotent. It fails if the choice can't be processed.
+	// can be called again, so it should be idempotent. It fails with [chat.Refused] if the choice has no effect, and if it can't be processed.
 	Chosen(ctx context.Context, q chat.Question) (says string, err error)
 }
 

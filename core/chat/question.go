@@ -114,6 +114,21 @@ func (q Question) ChoiceLine(where RoomKind) string {
 	return mark
 }
 
+// Refused is the error of a handler of choices if a choice has no effect, such as because another user was faster: the reason for the user.
+// It replaces the options, and none of them is shown as chosen.
+type Refused string
+
+// Error implements error.
+func (r Refused) Error() string { return string(r) }
+
+// Refuse returns err, or else reason as a [Refused]; nil if both are empty.
+func Refuse(reason string, err error) error {
+	if err == nil && reason != "" {
+		return Refused(reason)
+	}
+	return err
+}
+
 const (
 	maxLine  = 200 // characters of a choice in one line
 	maxLabel = 60  // characters of words as a label

@@ -287,11 +287,12 @@ func (ap *Approvals) Retired(ctx context.Context, q chat.Question) (string, erro
 func (ap *Approvals) Name() string { return Handler }
 
 // Chosen implements [action.ChoiceHandler]: an owner has decided, and the waiting run continues. It returns the reply
-// to the owner. After a crash it can be called again for the same choice, and then returns the same reply.
+// to the owner. After a crash it can be called again for the same choice, and then returns the same reply. It fails with [chat.Refused] if another
+// decision counts.
 func (ap *Approvals) Chosen(ctx context.Context, q chat.Question) (string, error) {
 	to := decisionOf(q)
 	if may, err := ap.mayDecide(ctx, to, q.By); err != nil || !may {
-		return lang.Say(ctx, "choice.not_yours"), err
+		return "", chat.Refuse(lang.Say(ctx, "choice.not_yours"), err)
 	}
 	asked, err := ap.Store.Approval(ctx, q.Payload)
 	if err == nil && lang.Is(both, q.Options[q.Choice]) && asked.Decision == chat.Pending {
@@ -317,17 +318,17 @@ func (ap *Approvals) Chosen(ctx context.Context, q chat.Question) (string, error
 	case failed != nil:
 		return "", failed
 	case errors.Is(found, chat.ErrNotFound):
-		return lang.Say(ctx, "approval.over"), nil
+		return "", chat.Refused(lang.Say(ctx, "approval.over"))
 	case found != nil:
 		return "", found
 	case err != nil && now.Decision == chat.Replaced:
-		return lang.Say(ctx, "approval.later"), nil
+		return "", chat.Refused(lang.Say(ctx, "approval.later"))
 	case err != nil && !repeated: // another one was faster
 		decided, err := ap.Retired(ctx, q)
 		if over := lang.Say(ctx, "approval.over"); decided != over {
 			decided = over + "\n" + decided
 		}
-		return strings.TrimSpace(decided), err
+		return "", chat.Refuse(strings.TrimSpace(decided), err)
 	}
 	if err == nil && q.Run != "" && ap.Audit != nil { // not by the operator's page, which records its forms
 		ap.Audit(ctx, q.By, string(to), audited(q, now))

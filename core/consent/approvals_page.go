@@ -3,6 +3,7 @@ package consent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -33,6 +34,9 @@ func (ap *Approvals) Decide(ctx context.Context, id string, to chat.Decision, ar
 		}
 	}
 	says, err = ap.Chosen(ctx, q)
+	if why := chat.Refused(""); errors.As(err, &why) {
+		return string(why), false, nil
+	}
 	return says, false, err
 }
 

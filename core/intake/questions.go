@@ -116,11 +116,11 @@ func (qs *Questions) Text(ctx context.Context, q chat.Question) (string, error) 
 }
 
 // CarryOut calls the handler that the answered question q names, and returns its text; of a question that was closed without a
-// choice, that of an [action.RetiredHandler]. A panic of the handler is an error of this call alone.
-func (qs *Questions) CarryOut(ctx context.Context, q chat.Question) (says string, err error) {
+// choice, that of an [action.RetiredHandler]. refused reports that the text is a [chat.Refused]. A panic of the handler is an error of this call alone.
+func (qs *Questions) CarryOut(ctx context.Context, q chat.Question) (says string, refused bool, err error) {
 	h := qs.handlers[q.Handler]
 	if h == nil {
-		return "", fmt.Errorf(noHandlerFmt, q.Handler)
+		return "", false, fmt.Errorf(noHandlerFmt, q.Handler)
 	}
 	defer contain.Recover(&err, "the choice handler")
 	if r, ok := h.(action.RetiredHandler); q.By != "" {
@@ -128,7 +128,10 @@ func (qs *Questions) CarryOut(ctx context.Context, q chat.Question) (says string
 	} else if ok {
 		says, err = r.Retired(ctx, q)
 	}
-	return text.Visible(says), err
+	if why := chat.Refused(""); errors.As(err, &why) {
+		says, refused, err = string(why), true, nil
+	}
+	return text.Visible(says), refused, err
 }
 
 // RetireNotice closes the question of the notice with key in room without a choice, and removes its buttons, if there

@@ -288,9 +288,9 @@ func (ak *asking) resumeChoice(ctx context.Context) error {
 	if goesOn {
 		return ak.calls.RequireOutput()
 	}
-	says, err := "", error(nil)
+	says, refused, err := "", false, error(nil)
 	carryOut := func() error {
-		says, err = ak.Questions.CarryOut(ctx, q)
+		says, refused, err = ak.Questions.CarryOut(ctx, q)
 		return err
 	}
 	if slices.Contains([]string{consent.Handler, access.ApprovalHandler, access.HandoverHandler}, q.Handler) { // these fail with the store alone, and no user could choose again
@@ -302,7 +302,7 @@ func (ak *asking) resumeChoice(ctx context.Context) error {
 		ak.Log.Error("a choice could not be carried out", "run", ak.at.run.ID, "chooser", q.Handler, "err", err)
 		says = lang.Say(ctx, "turn.not_done")
 	}
-	if q.By != "" {
+	if q.By != "" && !refused {
 		ak.at.answer.Apply(answer.Change{Kind: answer.Text, Step: 1, Text: q.ChoiceLine(ak.at.run.RoomKind)})
 		ak.at.closeOptions(q)
 	}

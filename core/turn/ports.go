@@ -46,6 +46,6 @@ type Questions interface {
 	// fails with the error of the store.
 	RetireClosed(ctx context.Context, run chat.RunID, again string) error
 	// CarryOut passes a choice, or a question that was closed without one, to its handler, once or again after a crash, and returns the
-	// text to show. It fails if the handler does.
-	CarryOut(ctx context.Context, q chat.Question) (says string, err error)
+	// text to show; refused reports that the choice has no effect. It fails if the handler does.
+	CarryOut(ctx context.Context, q chat.Question) (says string, refused bool, err error)
 }
