@@ -32,7 +32,7 @@ func (a *Admin) requests(v *visit) view {
 	access := table{Title: "Access", Empty: "No one asks for access.", Columns: []string{"Name", "Account", "Since", "Until"}}
 	for _, k := range check(a.Store.PairingRequests(v.Context()))(v) {
 		if k.ID != "" { // the others are for the future owner
-			access.add(k.Name, k.ID.Account(), a.clock(k.Since), a.clock(k.Ends)).button("Approve", "approve", string(k.ID), false).button("Reject", "reject", string(k.ID), true)
+			access.add(k.Name, k.ID.Account(), a.clock(k.Since), a.clock(k.Ends)).countDown(3, k.Ends).button("Approve", "approve", string(k.ID), false).button("Reject", "reject", string(k.ID), true)
 		}
 	}
 	calls := table{Title: "Tool calls", Empty: "No tool call waits for an approval.", Columns: []string{"Tool", "Arguments", "Asked by", "Room", "Until"}}
@@ -44,7 +44,7 @@ func (a *Admin) requests(v *visit) view {
 				yes, no = "Send", "Discard"
 			}
 			calls.add(fmt.Sprintf("%s (%s)", p.Tool, p.Effect), shown, account(p.Asker), a.roomName(v, p.Room), a.clock(p.Expires)).
-				link(3, "/run", string(p.Run)).button(yes, "allow", p.ID, false).button(no, "deny", p.ID, true).Change = change
+				countDown(4, p.Expires).link(3, "/run", string(p.Run)).button(yes, "allow", p.ID, false).button(no, "deny", p.ID, true).Change = change
 		}
 	}
 	return view{Tables: []table{access, calls, listHandovers(a, v)}}

@@ -52,6 +52,7 @@ type changeForm struct {
 type cell struct {
 	Text, Link, Class string
 	Files             []attached
+	Left              int // seconds until the time in Text, which the page counts down
 }
 
 // button is a form that asks to do something with an id, on this page or on Page.
@@ -80,6 +81,12 @@ func (r *row) link(n int, page string, id string) *row {
 // attach adds the files of a message to the nth cell.
 func (r *row) attach(n int, m chat.Memory) *row {
 	r.Cells[n].Files = attachedTo(m)
+	return r
+}
+
+// countDown shows the time until end in the nth cell.
+func (r *row) countDown(n int, end time.Time) *row {
+	r.Cells[n].Left = int(time.Until(end).Seconds())
 	return r
 }
 

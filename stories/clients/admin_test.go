@@ -275,6 +275,11 @@ func TestOperatorChecksHeldAnswers(t *testing.T) {
 		}
 		o.open("/admin/requests")
 	}
+	o.wait(`/^59:\d\d left/.test(document.querySelector('[data-left]').textContent)`)
+	o.eval(`(window.left = document.querySelector('[data-left]').textContent, '')`)
+	o.wait(`document.querySelector('[data-left]').textContent < left`)
+	o.eval(`(document.querySelector('[data-left]').dataset.left = 1, '')`)
+	o.shows("expired")
 	o.eval(`document.querySelector('td form button').click()`)
 	o.shows("Sent.")
 	if got := answer(); !strings.Contains(got, "being checked") || !strings.Contains(got, "part 3") {
@@ -290,7 +295,7 @@ class EventSource {
   static CLOSED = 2
   constructor(url) { this.url = url; this.readyState = 0; sources.push(this) }
 }
-const document = { querySelector: (what) => (what === '#live' ? {} : null) }
+const document = { querySelector: (what) => (what === '#live' ? {} : null), querySelectorAll: () => [] }
 runInNewContext(readFileSync(process.argv[1], 'utf8'), { document, location: {}, EventSource, setTimeout: (f, ms, ...args) => timers.push([f, ms, args]) })
 sources[0].onerror() // the connection was cut: the browser connects again itself
 console.log(sources.length, timers.length)

@@ -1,4 +1,4 @@
-// Follows live answers, and fills in the code that a link of the agent holds. Every page works without this script.
+// Follows live answers, counts down to the ends of requests, and fills in the code that a link of the agent holds. Every page works without this script.
 
 const code = document.querySelector('#code')
 if (code && location.hash) {
@@ -15,6 +15,21 @@ const talk = document.querySelector('#talk')
 if (talk) {
   talk.scrollTop = talk.scrollHeight
   follow('/admin/events?id=' + encodeURIComponent(talk.dataset.room), (html) => renew(talk, html))
+}
+
+const loaded = Date.now() // the time left is by the gateway's clock
+const ends = document.querySelectorAll('[data-left]')
+if (ends.length > 0) {
+  countDown()
+  setInterval(countDown, 1000)
+}
+
+function countDown() {
+  for (const end of ends) {
+    const left = end.dataset.left - Math.floor((Date.now() - loaded) / 1000)
+    const clock = [left / 3600, left / 60 % 60, left % 60].map((n) => String(Math.floor(n)).padStart(2, '0')).join(':')
+    end.textContent = left > 0 ? `${clock.replace(/^00:/, '')} left` : 'expired'
+  }
 }
 
 function follow(url, show) {
