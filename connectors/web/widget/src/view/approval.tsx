@@ -18,19 +18,20 @@ function Options({ controller, answer }: { controller: Controller; answer: Answe
   return <fieldset class="chips" aria-label={t('Choose')} disabled={off}>{options.map((option, i) => <button key={i} type="button" class="chip" dir="auto" onClick={() => controller.choose(answer, i)}>{option}</button>)}</fieldset>;
 }
 
-// Card is the lower part of the card of a call: the remaining time, and the options, of which the last refuses.
+// Card is the lower part of the card of a call: the remaining time until a decision, and the options, of which the last refuses. The gateway removes
+// the options after that time: the visitor's clock can be wrong.
 function Card({ controller, answer }: { controller: Controller; answer: Answer }) {
   const { options, off, until = 0 } = answer.offer!;
   const [now, setNow] = useState(Date.now());
-  const over = until > 0 && now >= until;
+  const counting = !off && now < until;
   useEffect(() => {
-    if (!until || over) return undefined;
+    if (!counting) return undefined;
     const timer = setInterval(() => setNow(Date.now()), 1000);
     return () => clearInterval(timer);
-  }, [until, over]);
+  }, [counting]);
   return (
-    <fieldset class="approval" aria-label={t('Approval')} disabled={off || over}>
-      {until > 0 && <p class="expires">{over ? t('This request has expired.') : t('Expires in {time}', { time: clock(until - now) })}</p>}
+    <fieldset class="approval" aria-label={t('Approval')} disabled={off}>
+      {counting && <p class="expires" role="timer">{t('Expires in {time}', { time: clock(until - now) })}</p>}
       {options.map((option, i) => <button key={i} type="button" class={i < options.length - 1 ? 'chip' : 'chip deny'} dir="auto" onClick={() => controller.choose(answer, i)}>{option}</button>)}
     </fieldset>
   );
