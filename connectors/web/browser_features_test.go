@@ -97,7 +97,19 @@ func playChats(t *testing.T, g *gateway, p *tab) {
 	p.enter()
 	p.shows(".past .title", "About <b>tea</b>")
 	p.wait(`all('.past .pick')[0].matches(':focus')`)
-	p.eval(`(all('[aria-label="Delete About <b>tea</b>"]')[0].focus(), '')`)
+	// Once it is deleted, no request asks for its messages: the console would show the error.
+	p.eval(`(window.fetch = ((plain) => async (url, options) => {
+		if (options?.method === 'DELETE' && window.failing) throw new TypeError('away');
+		const reply = await plain(url, options);
+		if (options?.method === 'DELETE') {
+			window.dispatchEvent(new Event('online')); // ends the pause before the next look
+			await new Promise((later) => setTimeout(later, 300));
+		}
+		return reply;
+	})(fetch), '')`)
+	p.eval(`(window.failing = true, all('[aria-label="Delete About <b>tea</b>"]')[0].click(), '')`)
+	p.wait(`shown('.past .undo[role=alert]') && all('.past li').length === 1 && all('.message').length === 2`) // it is still there
+	p.eval(`(window.failing = false, all('[aria-label="Delete About <b>tea</b>"]')[0].focus(), '')`)
 	p.click(`[aria-label="Delete About <b>tea</b>"]`)
 	p.wait(`all('.past li').length === 0 && all('.message').length === 0`)
 	p.is(`all('.search input')[0].matches(':focus')`, "true") // the focused button is gone

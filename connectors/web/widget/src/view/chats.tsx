@@ -34,8 +34,10 @@ export class Past {
   }
 
   async remove(chat: Chat): Promise<void> {
+    const shown = chat.id === this.controller.conversation.id;
+    if (shown) this.controller.show(null); // before it is gone: requests for its messages would fail
     await this.#manage(() => this.controller.gateway.request('DELETE', path(chat.id)), chat);
-    if (chat.id === this.controller.conversation.id) this.controller.show(null);
+    if (shown && this.error) this.controller.show(chat.id);
   }
 
   async restore(chat: Chat): Promise<void> {
