@@ -340,21 +340,25 @@ func playDocuments(t *testing.T, g *gateway, p *tab) {
 			return true;
 		})()`, names, transfer))
 	}
-	drop(`['notes.txt', 'film.mp4', 'report.pdf', 'a.gif']`)
-	p.wait(`all('.attached li').length === 4 && all('.attached progress').every((bar) => bar.hidden)`)
+	drop(`['notes.txt', 'film.mp4', 'report.pdf', 'a.gif', 'pass\u202egnp.txt']`)
+	p.wait(`all('.attached li').length === 5 && all('.attached progress').every((bar) => bar.hidden)`)
 	p.is(`all('.attached .why').map((why) => why.textContent).filter(Boolean).join()`, "This file can't be read: this file type can't be read here.")
+	p.is(`all('.attached .name').at(-1).innerText`, "passgnp.txt") // without the mark that makes it look like a picture
 	p.shots("documents")
 	p.wait(`(all('.attached [aria-label="Remove report.pdf"]')[0]?.click(), all('.attached [aria-label="Remove report.pdf"]').length === 0)`)
 	p.send("What do they say?")
 	r := g.next(t)
 	p.shows(".notice", "Sent without film.mp4.") // which can't be read, and does not block the message
-	if len(r.question.Files) != 2 || r.question.Files[0].Name != "notes.txt" || r.question.Files[1].Name != "a.gif" || r.question.Text != "What do they say?" {
+	if len(r.question.Files) != 3 || r.question.Files[0].Name != "notes.txt" || r.question.Files[1].Name != "a.gif" || r.question.Text != "What do they say?" {
 		t.Errorf("sent %+v", r.question)
 	}
 	g.unread("notes.txt", "it is damaged")
 	r.finish(completed, "Milk.")
 	p.shows(".answer .text", "Milk.")
 	p.shows(".question .files", "notes.txt")
+	p.is(`all('.question .files li').at(-1).innerText`, "passgnp.txt")
+	p.eval(`(all('.question .files img')[0].width = 400, '')`) // a wide picture
+	p.is(`all('.question .files :is(li, img)').every((part) => Math.abs(part.getBoundingClientRect().right - all('.question .text')[0].getBoundingClientRect().right) < 1)`, "true")
 	p.shows(".question .files", "Not read: it is damaged")
 	p.is(`all('.question .why').length`, "1")
 	p.do(chromedp.Reload())

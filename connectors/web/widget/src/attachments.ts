@@ -14,6 +14,7 @@ const attempts = 5; // to upload a file, after the first
 const most = 8; // per message
 const longest = 20 << 20; // the gateway's limit, in bytes
 const largest = 10 << 20; // bytes of a picture that models accept
+const overrides = /[\u202a-\u202e\u2066-\u2069]/g; // of the direction, which can hide what kind a file is; the gateway removes them, too
 const side = 2048; // pixels, of a picture that has to be reduced
 
 export class Attachments {
@@ -107,7 +108,7 @@ export class Attached {
   #body: Blob;
 
   constructor(readonly file: File, readonly changed: () => void) {
-    this.name = [...(file.name || t('picture'))].slice(0, 255).join('');
+    this.name = [...(file.name || t('picture')).replace(overrides, '')].slice(0, 255).join('');
     this.#body = file;
   }
 

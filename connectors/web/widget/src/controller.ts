@@ -106,7 +106,7 @@ export class Controller {
     this.tell('');
     if (files.length === 0 && this.#chosen(text)) return true;
     const key = newKey();
-    const question: Question = { kind: 'question', key, text, at: Date.now(), files: files.map(({ name, preview, stored }) => ({ ...stored!, name, preview })) };
+    const question: Question = { kind: 'question', key, text, at: Date.now(), files: files.map(({ preview, stored }) => ({ ...stored!, preview })) };
     this.#do({ type: 'ask', question, key: `${key}/answer`, asked: text });
     this.#ask(files.length > 0 ? { text, files: files.map(({ key: file }) => file) } : { text }, key, { files });
     this.focus();

@@ -108,13 +108,15 @@ const decode = (url: string): Blob => new Blob([Uint8Array.from(atob(url.slice(u
 export function Sent({ controller, file, view }: { controller: Controller; file: SentFile; view: View }) {
   const name = file.name ?? t('picture');
   const why = file.unread && <span class="why">{t('Not read: {why}', { why: file.unread })}</span>;
-  return <li dir="auto">{file.thumbnail ? <Thumbnail controller={controller} file={file} name={name} view={view} /> : <><Drawing name="clip" />{name}</>}{why}</li>;
+  return <li>{file.thumbnail ? <Thumbnail controller={controller} file={file} name={name} view={view} /> : <Named name={name} />}{why}</li>;
 }
+
+const Named = ({ name }: { name: string }) => <><Drawing name="clip" /><bdi>{name}</bdi></>;
 
 function Thumbnail({ controller, file, name, view }: { controller: Controller; file: SentFile; name: string; view: View }) {
   const src = useLoaded(controller, file.preview ?? file.thumbnail!);
   const [broken, setBroken] = useState(false);
-  if (broken || src === null) return <><Drawing name="clip" />{name}</>;
+  if (broken || src === null) return <Named name={name} />;
   const enlarge = async () => view(file.preview ?? (file.url ? await picture(controller, file.url).catch(() => src!) : src!), name);
   return <button type="button" class="zoom" aria-label={t('Enlarge {name}', { name })} onClick={enlarge}><img alt={name} title={name} src={src} onError={() => setBroken(true)} /></button>;
 }
