@@ -167,6 +167,9 @@ func playUnasked(t *testing.T, p *tab) {
 		if strings.HasPrefix(text, "**Ada**") {
 			m.Actions = []string{chat.PersonAction}
 		}
+		if strings.Contains(text, "📎") {
+			m.Calls = []answer.PastCall{{ID: "file", Tool: answer.Tool{Name: "file", Hidden: true, Stage: answer.StageEnd, Success: true}, Files: []llm.PastFile{{Name: "<b>to_do</b>.md", Type: "text/markdown", Size: 4}}}}
+		}
 		b.mu.Lock()
 		b.said[m.Room] = append(b.said[m.Room], m)
 		b.mu.Unlock()
@@ -199,6 +202,11 @@ func playUnasked(t *testing.T, p *tab) {
 	edit(1, "**Ada**: Hi, Bob.")
 	p.wait(`all('.question').length === 0 && all('.answer .text')[1].innerText === 'Ada: Hi, Bob.'`)
 	p.is(`all('.answer').length + ' ' + all('textarea')[0].value + ' ' + (all('textarea')[0] === all('textarea')[0].getRootNode().activeElement) + ' ' + (all('.scroller')[0].scrollTop < 100)`, "3 a draft true true")
+	post("ada/4", "**Ada**: The list.\n📎 b to do /b .md\n📎 missing.md", -time.Second)
+	p.wait(`all('.save .name').at(-1)?.textContent === '<b>to_do</b>.md'`)
+	p.wait(`all('.answer .text').at(-1).innerText === 'Ada: The list.\n📎 missing.md'`) // a file that did not come is named
+	p.click(".latest")
+	p.shot("a person's file")
 	p.eval(`(parley.close(), '')`)
 	post("ada/2", "**Ada**: Are you there?", time.Second)
 	p.wait(`all('.launcher')[0].ariaLabel === 'Chat with Ada, 1 new'`)

@@ -15,12 +15,18 @@ export function Trail({ lines }: { lines: string[] }) {
   );
 }
 
-// unprompted returns the text of an answer without the question for the first field of its form, which shows that field itself.
-function unprompted({ text, offer }: Answer): string {
+// unprompted returns the text of an answer without the names of a person's files, which are below it, and without the question for the first field
+// of its form, which shows that field itself.
+function unprompted({ text, offer, person, calls }: Answer): string {
+  const names = calls.flatMap(({ files }) => files.map(({ name = '' }) => plain(name)));
+  if (person) return text.replace(/\n📎 (.+)/g, (line, name: string) => (names.some((whole) => whole.startsWith(plain(name))) ? '' : line));
   const [field] = offer?.fields ?? [];
   const at = text.lastIndexOf(`**${field?.title}**`);
   return !field || at < 0 || text.includes('\n\n', at) ? text : text.slice(0, at);
 }
+
+// plain returns a file name without the signs that the gateway leaves out in a text.
+const plain = (name: string) => name.replace(/[^\p{L}\p{N}]+/gu, ' ').trim();
 
 // Told is the text of an answer, with its calls where they happened.
 export function Told({ answer }: { answer: Answer }) {
