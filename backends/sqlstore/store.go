@@ -124,7 +124,7 @@ type Shared struct {
 
 	// Statements that are made of a fragment, or for a number of buckets.
 	selectRuns, selectRun, selectOpenRuns string
-	adds, spends                          [5]string
+	adds, spends                          [9]string // by the number: an answer of a person in a room is charged to five
 
 	spentOn atomic.Value // the day of the last charge, a string
 	pruned  atomic.Int64 // when expired windows were last deleted, by the clock of the process
