@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/big"
+	"strconv"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -78,11 +80,41 @@ func plain(err error) string {
 			path = at
 		}
 	}
-	reason := strings.ReplaceAll(err.Error(), "<invalid reflect.Value>", "null")
+	reason := reason(strings.NewReplacer("<invalid reflect.Value>", "null", "<nil>", "null", "Unicode code points", "characters").Replace(err.Error()))
 	if field := fieldAt(path); field != "" {
 		return field + ": " + reason
 	}
 	return reason
+}
+
+// reason returns a reason of the library without the keyword in front, with plain numbers: the library writes fractions, and six decimals.
+func reason(said string) string {
+	keyword, rest, ok := strings.Cut(said, ": ")
+	switch keyword {
+	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf":
+		words := strings.Fields(rest)
+		for i, word := range words {
+			if n, ok := new(big.Rat).SetString(word); ok {
+				f, _ := n.Float64()
+				words[i] = strconv.FormatFloat(f, 'f', -1, 64)
+			}
+		}
+		return strings.Join(words, " ")
+	case "anyOf": // a line for each alternative
+		_, lines, _ := strings.Cut(rest, "\n")
+		all := strings.Split(lines, "\n")
+		for i, line := range all {
+			for strings.HasPrefix(line, "validating ") {
+				_, line, _ = strings.Cut(line, ": ")
+			}
+			all[i] = reason(line)
+		}
+		return strings.Join(all, "; ")
+	}
+	if !ok || strings.ContainsAny(keyword, ` ["`) {
+		return said
+	}
+	return rest
 }
 
 // fieldAt converts a path in a schema to the path of the field that it describes, such as "a[].b".

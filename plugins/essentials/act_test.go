@@ -146,7 +146,7 @@ func TestSendMessage(t *testing.T) {
 		w.wantResult(bob, "bob", "SEND_MESSAGE", `{"room":"#tea","text":"Tea is ready."}`, "The message will be sent to tea")
 		w.wantResult(bob, "bob", "SEND_MESSAGE", `{"room":"garden","text":"I am the owner."}`, "Error: there is no room")
 		w.wantResult(bob, "bob", "SEND_MESSAGE", `{"room":"fake/bob","text":"Hello."}`, "Error: that is the current room")
-		w.wantResult(bob, "bob", "SEND_MESSAGE", `{"room":"tea","text":""}`, "Error: The parameters are invalid: text: minLength")
+		w.wantResult(bob, "bob", "SEND_MESSAGE", `{"room":"tea","text":""}`, `Error: The parameters are invalid: text: "" contains 0 characters`)
 		w.wantResult(ada, "ada", "SEND_MESSAGE", `{"room":"garden","text":"Come in."}`, "The message will be sent to garden")
 		w.wantResult(ada, "ada", "SEND_MESSAGE", `{"room":"attic","text":"Anybody?"}`, "Error: there is no message in attic yet")
 		w.wantResult(garden, "guest", "SEND_MESSAGE", `{"room":"tea","text":"Hello."}`, `Error: There is no action "SEND_MESSAGE".`)
