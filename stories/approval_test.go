@@ -290,6 +290,7 @@ func TestChatApprovalEnds(t *testing.T) {
 			c.model.Queue(modelfake.Script{modelfake.ToolCall("c", "shop__order", `{"item":"tea"}`)})
 			c.Say(connectortest.Ada, c.ada, "Order tea")
 			c.waitShown(c.ada, `{"item":"tea"}`)
+			c.Pass(time.Second)
 			if then != "" {
 				c.Say(connectortest.Ada, c.ada, then)
 			}
@@ -299,7 +300,7 @@ func TestChatApprovalEnds(t *testing.T) {
 					t.Error("a newer message takes the buttons away")
 				}
 			}
-			c.Pass(time.Hour)
+			c.Pass(time.Hour + time.Minute)
 			if got := w.Buttons(c.ada); len(got) > 0 {
 				t.Errorf("after %q the buttons are %q; want none", then, got)
 			}

@@ -115,8 +115,8 @@ func onPlatformBehind(t *testing.T, p platform, edit func(*config.Config), wrap 
 		if wrap != nil {
 			h = wrap(h)
 		}
-		connectortest.Serve(s.T, s.listen(p.address), h)
-		s.Cleanup(w.Close)
+		connectortest.Serve(s.T, s.listen(p.address), afterLatency(h))
+		s.Cleanup(func() { w.Close(); time.Sleep(latency) })
 		c.invite(&s.cfg, "http://"+strings.TrimSuffix(p.address, ":80"))
 		if edit != nil {
 			edit(&s.cfg)
@@ -129,6 +129,23 @@ func onPlatformBehind(t *testing.T, p platform, edit func(*config.Config), wrap 
 		c.Pass(time.Minute)
 		c.WaitIdle()
 	})
+}
+
+// afterLatency delays each request, as a network does.
+func afterLatency(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		time.Sleep(latency)
+		h.ServeHTTP(w, r)
+	})
+}
+
+const latency = 20 * time.Millisecond
+
+// WaitIdle waits for messages that are on their way, and then until nothing is owed.
+func (c *chatHarness) WaitIdle() {
+	c.Helper()
+	c.Pass(time.Second)
+	c.harness.WaitIdle()
 }
 
 // invite turns the connector on, and lets Ada and Bob in.

@@ -606,55 +606,61 @@ func TestPersonAsksForDrafts(t *testing.T) {
 	})
 }
 
-// Outside of the opening hours, a request says when people are there and offers a form. Its message reaches the owner once, with the address; an
-// empty chat of the owner gets no card. Within them, the same form comes if no one has taken over after ten minutes.
+// Outside of the opening hours, a request says when people are there and offers a form. The next two messages answer it. They reach the owner once, with
+// the address; an empty chat of the owner gets no card. Within them, the same form comes if no one has taken over after ten minutes.
 func TestPersonOutsideOfTheOpeningHours(t *testing.T) {
 	onEachPlatform(t, nil, func(c *chatHarness) {
 		bob := c.Direct(connectortest.Bob)
 		c.cfg.People.Hours, c.cfg.Timezone = []string{"Wed 12:00-12:01"}, "UTC"
 		c.startDesk()
-		page := c.newConversation()
-		fill := func(say func(string), shown func() string, asks string) {
+		page, sent, times := c.newConversation(), 0, 0
+		sides := []struct {
+			say   func(string)
+			shown func() string
+		}{
+			{func(text string) { c.Say(connectortest.Bob, bob, text) }, func() string { return strings.Join(c.since(bob, 0), "\n") }},
+			{func(text string) { sent++; c.readAll(c.send(page, fmt.Sprint(sent), text)) }, func() string { return c.visitorReads(page) }},
+		}
+		ask := func(words, asks string, after time.Duration) {
 			c.Helper()
-			if got := shown(); !strings.Contains(got, asks) || !strings.Contains(got, "An address for the reply") {
-				c.Errorf("a request is answered with %s", got)
-			}
-			say("bob@example.org")
-			if got := shown(); !strings.Contains(got, "Your message") {
-				c.Errorf("after the address comes %s", got)
-			}
-			c.WaitIdle()
-			c.restart()
-			c.Pass(10 * time.Second)
-			say("My tea is cold")
-			if got := shown(); strings.Count(got, "passed your message on") != 1 {
-				c.Errorf("after the message comes %s", got)
-			}
-			c.Pass(10 * time.Second)
-			all := c.since(c.ada, 0)
-			if got := all[len(all)-1]; !strings.Contains(got, "bob@example.org") || !strings.Contains(got, "My tea is cold") || !strings.Contains(got, "has left a message") {
-				c.Errorf("the owner reads %s", got)
+			times++
+			for _, side := range sides {
+				say := func(text string) { side.say(text); c.Pass(10 * time.Second) }
+				say(words)
+				c.Pass(after)
+				if got := side.shown(); !strings.Contains(got, asks) || strings.Count(got, "You can leave a message") != times {
+					c.Errorf("a request is answered with %s", got)
+				}
+				say("bob@example.org")
+				if got := side.shown(); strings.Count(got, "Your message") != times {
+					c.Errorf("after the address comes %s", got)
+				}
+				c.WaitIdle()
+				c.restart()
+				c.Pass(10 * time.Second)
+				say("My tea is cold")
+				if got := side.shown(); strings.Count(got, "passed your message on") != times {
+					c.Errorf("after the message comes %s", got)
+				}
+				all := c.since(c.ada, 0)
+				if got := all[len(all)-1]; !strings.Contains(got, "bob@example.org") || !strings.Contains(got, "My tea is cold") || !strings.Contains(got, "has left a message") {
+					c.Errorf("the owner reads %s", got)
+				}
 			}
 		}
-		inChat := func(text string) { c.Say(connectortest.Bob, bob, text); c.Pass(10 * time.Second) }
-		chatShown := func() string { return strings.Join(c.since(bob, 0), "\n") }
-		inChat("/person")
-		fill(inChat, chatShown, "People are here Wed 12:00-12:01 (UTC).")
+		const closed = "People are here Wed 12:00-12:01 (UTC)."
+		ask("/person", closed, 0)
+		for range sides {
+			c.model.Queue(modelfake.Script{modelfake.ToolCall("c", "ASK_PERSON", `{"reason":"cold tea"}`)})
+		}
+		ask("Let me talk to someone.", closed, 0)
 		if got := strings.Join(c.since(c.ada, 0), "\n"); strings.Contains(got, "🙋") {
 			c.Errorf("the owner has a card: %s", got)
 		}
 		c.shutdown()
 		c.cfg.People.Hours = []string{"Mon-Sun 00:00-23:59", "Mon-Sun 23:59-00:00"}
 		c.start()
-		n := 0
-		onPage := func(text string) {
-			n++
-			c.readAll(c.send(page, fmt.Sprint(n), text))
-			c.Pass(10 * time.Second)
-		}
-		onPage("/person")
-		c.Pass(12 * time.Minute)
-		fill(onPage, func() string { return c.visitorReads(page) }, "No one has come yet")
+		ask("/person", "No one has come yet", 12*time.Minute)
 	})
 }
 
@@ -709,6 +715,8 @@ func TestPersonOnTheOperatorsPageThroughFaults(t *testing.T) {
 		o := c.logIn(connectortest.Bob)
 		id := c.newConversation()
 		c.readAll(c.send(id, "1", "/person about tea"))
+		c.waitShown(c.ada, "about tea")
+		c.waitShown(bob, "about tea")
 		request, talk := o.request()
 		o.post(talk, "do", "take over", "id", request)
 		c.waitShown(c.ada, "Bob has taken over.")

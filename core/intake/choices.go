@@ -381,10 +381,10 @@ func canAnswer(m chat.Message) bool {
 
 // isNewest reports whether neither users nor the agent have written in the room of q since q was asked. asker is the
 // run that asked. Messages have later turns than asker. The answer to an earlier message can still end later, so the
-// times of the agent's messages are compared, too. It fails with the error of the store.
+// times of answers are compared, too. Replies to commands and results of choices ask for no words, and can be those that
+// sent the question: their times do not count. It fails with the error of the store.
 func (cs *Choices) isNewest(ctx context.Context, q chat.Question, asker chat.Run) (bool, error) {
 	agent := cs.Admission.Agent.Entity()
-	later := func(m chat.Memory) bool { return m.Author == agent && m.ID != asker.Said() && m.At.After(q.Asked) }
 	for _, kind := range []chat.MemoryKind{chat.Said, chat.KindCommand, chat.Overheard} {
 		recent, err := cs.Store.Recent(ctx, q.Room, kind, 0, maxAnswers)
 		if err != nil {
@@ -404,6 +404,13 @@ func (cs *Choices) isNewest(ctx context.Context, q chat.Question, asker chat.Run
 			}
 			run, _ := cs.Store.Run(ctx, chat.RunID(m.ID)) // it can have expired
 			return len(run.Inputs) > 0 && strings.HasPrefix(string(run.Inputs[0]), string(chat.NoticeID(q.Room, aboutFile)))
+		}
+		asked := q.Asked
+		if i := slices.IndexFunc(upTo, func(m chat.Memory) bool { return m.ID == asker.Said() }); i >= 0 && upTo[i].At.After(asked) {
+			asked = upTo[i].At // a notice waits for the answers before it
+		}
+		later := func(m chat.Memory) bool {
+			return kind == chat.Said && m.Author == agent && m.At.After(asked) && m.ID != asker.Said()
 		}
 		newest, before := slices.DeleteFunc(slices.Clone(recent), own), slices.DeleteFunc(slices.Clone(upTo), own) // the store can share its slices
 		if n := len(newest); n > 0 && (len(before) == 0 || newest[n-1].ID != before[len(before)-1].ID) || slices.ContainsFunc(upTo, later) {
