@@ -166,7 +166,7 @@ func (o operators) Handovers(ctx context.Context) (list []admin.Handover, err er
 		if h.Person == web.Owner {
 			h.Person = ""
 		}
-		list = append(list, admin.Handover{ID: h.ID, Room: chat.RoomID(room), Name: h.Name, Why: h.Reason(ctx), Person: h.Person, By: by, Since: h.Since, Late: h.Late})
+		list = append(list, admin.Handover{ID: h.ID, Room: chat.RoomID(room), Name: h.User(ctx), Why: h.Reason(ctx), Person: h.Person, By: by, Since: h.Since, Late: h.Late})
 	}
 	return list, err
 }

@@ -664,6 +664,53 @@ func TestPersonOutsideOfTheOpeningHours(t *testing.T) {
 	})
 }
 
+// The owner reads German, a member of the staff and the visitor English. Each reads all words of the gateway about the visitor in their own language.
+func TestPersonReadsOwnLanguage(t *testing.T) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		w, bob := c.Platform.(buttonPlatform), c.Direct(connectortest.Bob)
+		c.cfg.People.Staff = []config.Member{config.Member(c.Account(connectortest.Bob))}
+		c.startDesk()
+		c.Say(connectortest.Bob, bob, "Hello")
+		c.Say(connectortest.Ada, c.ada, "/language de")
+		n := len(c.since(c.ada, 0))
+		id := c.askForPerson()
+		w.Press(connectortest.Bob, bob, 0)
+		c.waitShown(c.ada, "Bob hat übernommen")
+		if got := strings.Join(c.since(bob, 0), "\n"); !strings.Contains(got, "You're talking to A visitor") {
+			c.Errorf("the member of the staff reads %s", got)
+		}
+		c.Say(connectortest.Bob, bob, "/person back")
+		c.Pass(10 * time.Second)
+		c.readAll(c.send(id, "2", "/person about cake"))
+		c.waitShown(c.ada, "about cake")
+		w.Press(connectortest.Ada, c.ada, 0)
+		c.waitShown(c.ada, "Ein Besucher")
+		if got := strings.Join(c.since(bob, 0), "\n"); !strings.Contains(got, "Ada has taken over") || strings.Contains(got, "Besucher") {
+			c.Errorf("the member of the staff reads %s", got)
+		}
+		c.readAll(c.send(id, "3", "My cake is cold"))
+		c.waitShown(c.ada, ": My cake is cold")
+		c.Pass(11 * time.Minute)
+		c.readAll(c.send(id, "4", "/person back"))
+		c.Pass(10 * time.Second)
+		c.shutdown()
+		c.cfg.People.Hours, c.cfg.Timezone = []string{"Wed 12:00-12:01"}, "UTC"
+		c.start()
+		for i, text := range []string{"/person", "me@example.org", "My tea is cold"} {
+			c.readAll(c.send(id, fmt.Sprint("form", i), text))
+			c.Pass(10 * time.Second)
+		}
+		for in, want := range map[connectortest.Room]string{c.ada: "Ein Besucher", bob: "A visitor"} {
+			if got := c.since(in, 0); !strings.Contains(got[len(got)-1], want) || !strings.Contains(got[len(got)-1], "me@example.org") {
+				c.Errorf("the message that was left is %q; want it of %q", got[len(got)-1], want)
+			}
+		}
+		if got := strings.Join(c.since(c.ada, n), "\n"); strings.Contains(got, "A visitor") || strings.Contains(got, "taken over") {
+			c.Errorf("the owner reads %s", got)
+		}
+	})
+}
+
 // A message whose post fails twice with an unknown outcome is given up. Its author is told, on either side, and on the operator's page.
 func TestPersonIsToldOfALostMessage(t *testing.T) {
 	onTelegram(t, func(c *chatHarness, w *telegramworld.Platform) {

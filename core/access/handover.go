@@ -33,7 +33,7 @@ const (
 type Handover struct {
 	ID     string        `json:"id"` // of the request, in the keys of its notices: each is sent once
 	Asker  chat.EntityID `json:"asker"`
-	Name   string        `json:"name"` // of the asker
+	Name   string        `json:"name"` // of the asker; empty: a visitor without a name
 	Why    string        `json:"why,omitempty"`
 	Told   bool          `json:"told,omitempty"`   // the cards were sent
 	Person chat.EntityID `json:"person,omitempty"` // who took over; empty while the user waits
@@ -83,6 +83,11 @@ type Handovers struct {
 }
 
 func (h Handover) key(what string) string { return talkKey + h.ID + "/" + what }
+
+// User returns the name of the asker, as the reader of ctx reads it.
+func (h Handover) User(ctx context.Context) string {
+	return cmp.Or(h.Name, lang.Say(ctx, "person.visitor"))
+}
 
 // errUnchanged ends a change of the list that has nothing to do.
 var errUnchanged = errors.New("unchanged")
@@ -155,17 +160,17 @@ func (hs *Handovers) sendCards(ctx context.Context, room chat.RoomID, h Handover
 	if err != nil {
 		return chat.Unless(err, chat.ErrNotFound)
 	}
-	last, err := hs.lastMessages(ctx, room, h.Name)
-	if err != nil {
-		return err
-	}
 	for id, desk := range staff {
 		ctx := hs.Speak(ctx, id)
-		card := lang.Say(ctx, "person.card", "user", text.Unmarked(h.Name), "platform", r.Address.Connector)
+		last, err := hs.lastMessages(ctx, room, h.User(ctx))
+		if err != nil {
+			return err
+		}
+		card := lang.Say(ctx, "person.card", "user", text.Unmarked(h.User(ctx)), "platform", r.Address.Connector)
 		if why := h.Reason(ctx); why != "" {
 			card += "\n“" + text.Unmarked(why) + "”"
 		}
-		err := hs.Tell(ctx, chat.Notice{
+		err = hs.Tell(ctx, chat.Notice{
 			To: chat.Address{Room: desk}, Key: h.key("card"), Text: chat.JoinParagraphs(card, last),
 			Ask: hs.button(lang.Say(ctx, "person.take"), id, room, h),
 		})
@@ -233,7 +238,7 @@ func (hs *Handovers) take(ctx context.Context, room chat.RoomID, id string, by c
 		}
 		for other, h := range all {
 			if desk != "" && h.Desk == desk && h.Person != "" && other != chat.EntityID(room) {
-				refused = lang.Say(ctx, "person.busy", "user", text.Unmarked(h.Name))
+				refused = lang.Say(ctx, "person.busy", "user", text.Unmarked(h.User(ctx)))
 			}
 		}
 		switch {
@@ -253,7 +258,7 @@ func (hs *Handovers) take(ctx context.Context, room chat.RoomID, id string, by c
 		return refused, err
 	}
 	if own.ID != "" {
-		hs.closeCards(ctx, own, lang.Say(ctx, "person.returned"))
+		hs.closeCards(ctx, own, "person.returned")
 	}
 	return "", hs.took(ctx, room, h)
 }
@@ -269,23 +274,24 @@ func (hs *Handovers) took(ctx context.Context, room chat.RoomID, h Handover) err
 	if hs.Audit != nil && h.Desk != "" { // the operator's page records its forms itself
 		hs.Audit(ctx, h.Person, "take over", string(room))
 	}
-	hs.closeCards(ctx, h, lang.Say(ctx, "person.taken", "person", text.Unmarked(h.As)))
+	hs.closeCards(ctx, h, "person.taken")
 	if h.Desk == "" {
 		return nil
 	}
 	return hs.Tell(ctx, chat.Notice{
-		To: chat.Address{Room: h.Desk}, Key: h.key("desk"), Text: lang.Say(ctx, "person.desk", "user", text.Unmarked(h.Name)),
+		To: chat.Address{Room: h.Desk}, Key: h.key("desk"), Text: lang.Say(ctx, "person.desk", "user", text.Unmarked(h.User(ctx))),
 		Ask: hs.button(lang.Say(ctx, "person.back"), h.Person, room, h),
 	})
 }
 
-// closeCards adds a line to the cards of the others, and removes their buttons. A failure is logged: the buttons say the same.
-func (hs *Handovers) closeCards(ctx context.Context, h Handover, line string) {
+// closeCards adds a sentence to the cards of the others, in the language of each, and removes their buttons. A failure is logged: the buttons say the same.
+func (hs *Handovers) closeCards(ctx context.Context, h Handover, sentence string) {
 	staff, err := hs.staffRooms(ctx, h.Asker)
 	for id, desk := range staff {
 		if id == h.Person && h.Desk != "" {
 			continue
 		}
+		line := lang.Say(hs.Speak(ctx, id), sentence, "person", text.Unmarked(h.As))
 		pressed, failed := hs.Withdraw(ctx, desk, h.key("card"))
 		below := false
 		if !pressed && failed == nil { // otherwise the press says who was faster
@@ -308,6 +314,11 @@ func (hs *Handovers) tellUser(ctx context.Context, room chat.RoomID, h Handover,
 	return hs.tell(ctx, h.Asker, room, h.key(what), sentence, pairs...)
 }
 
+// tellPerson says a sentence about the user of a conversation to its person, in that person's language. It fails like tell.
+func (hs *Handovers) tellPerson(ctx context.Context, h Handover, what, sentence string) error {
+	return hs.tell(ctx, h.Person, h.Desk, h.key(what), sentence, "user", text.Unmarked(h.User(hs.Speak(ctx, h.Person))))
+}
+
 // tell says a sentence in a room. The operator's page, which is no room, shows the state itself.
 func (hs *Handovers) tell(ctx context.Context, who chat.EntityID, room chat.RoomID, key, sentence string, pairs ...any) error {
 	if room == "" {
@@ -328,14 +339,14 @@ func isGone(err error) bool {
 // back gives a conversation back to the agent, and returns the reply to the side that wrote in the room here, which is "" for the operator's page.
 // The others are told before the record is removed. It fails with the error of the store.
 func (hs *Handovers) back(ctx context.Context, here, asked chat.RoomID, h Handover) (said string, err error) {
-	said = lang.Say(ctx, "person.handed", "user", text.Unmarked(h.Name))
+	said = lang.Say(ctx, "person.handed", "user", text.Unmarked(h.User(ctx)))
 	if here == asked {
 		said = lang.Say(ctx, "person.returned")
 	} else {
 		err = hs.tellUser(ctx, asked, h, "back", "person.returned")
 	}
 	if err == nil && h.Person != "" && here != h.Desk {
-		err = hs.tell(ctx, h.Person, h.Desk, h.key("back"), "person.ended", "user", text.Unmarked(h.Name))
+		err = hs.tellPerson(ctx, h, "back", "person.ended")
 	}
 	if err == nil {
 		err = hs.end(ctx, asked, h)
@@ -346,7 +357,7 @@ func (hs *Handovers) back(ctx context.Context, here, asked chat.RoomID, h Handov
 // end removes a record, with its buttons. It fails with the error of the store.
 func (hs *Handovers) end(ctx context.Context, asked chat.RoomID, h Handover) error {
 	if h.Person == "" {
-		hs.closeCards(ctx, h, lang.Say(ctx, "person.returned"))
+		hs.closeCards(ctx, h, "person.returned")
 	} else if h.Desk != "" {
 		if err := hs.Close(ctx, h.Desk, h.key("desk")); err != nil {
 			hs.Log.Warn("a button about a conversation can't be removed", "err", err)

@@ -56,7 +56,7 @@ func (hs *Handovers) Command(ctx context.Context, m chat.Memory, argument string
 	case asked != "" && (strings.EqualFold(argument, "back") || asked != m.Room && argument == ""):
 		return hs.back(ctx, m.Room, asked, h)
 	case asked != "" && asked != m.Room: // a word that was misspelled must not end the talk
-		return lang.Say(ctx, "person.desk", "user", text.Unmarked(h.Name)), nil
+		return lang.Say(ctx, "person.desk", "user", text.Unmarked(h.User(ctx))), nil
 	case strings.EqualFold(argument, "back"):
 		return lang.Say(ctx, "person.nothing"), nil
 	}
@@ -116,7 +116,7 @@ func (hs *Handovers) request(ctx context.Context, m chat.Memory, why string, lef
 			return was, errUnchanged
 		}
 		if was.ID == "" {
-			was = Handover{ID: rand.Text(), Asker: m.Author, Name: cmp.Or(text.Label(m.Name), lang.Say(ctx, "person.visitor")), Since: time.Now().UTC(), Late: left}
+			was = Handover{ID: rand.Text(), Asker: m.Author, Name: text.Label(m.Name), Since: time.Now().UTC(), Late: left}
 		}
 		was.Why = why
 		return was, nil

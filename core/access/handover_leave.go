@@ -1,7 +1,6 @@
 package access
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -67,7 +66,7 @@ func (hs *Handovers) leave(ctx context.Context, q chat.Question) (string, error)
 	staff, err := hs.staffRooms(ctx, q.By)
 	for id, desk := range staff {
 		if err == nil {
-			err = hs.tell(ctx, id, desk, "left/"+q.ID, "person.left_message", "user", text.Unmarked(cmp.Or(text.Label(q.Name), lang.Say(ctx, "person.visitor"))), "platform", room.Connector,
+			err = hs.tell(ctx, id, desk, "left/"+q.ID, "person.left_message", "user", text.Unmarked(Handover{Name: text.Label(q.Name)}.User(hs.Speak(ctx, id))), "platform", room.Connector,
 				"address", text.Unmarked(fields[0].Value), "text", text.Forwarded("", fields[1].Value))
 		}
 	}

@@ -36,7 +36,7 @@ func (hs *Handovers) Relay(ctx context.Context, m chat.Message) (silent bool, er
 	case m.Remark:
 		return true, nil
 	case m.Room == room:
-		err = hs.pass(ctx, h.Desk, h, m.Memory, h.Name)
+		err = hs.pass(ctx, h.Desk, h, m.Memory, h.User(hs.Speak(ctx, h.Person)))
 		if isGone(err) {
 			return false, hs.release(ctx, room, h)
 		}
@@ -109,9 +109,9 @@ func (hs *Handovers) Unconfirmed(ctx context.Context, room chat.RoomID, id chat.
 	case room != asked:
 		return hs.tell(ctx, h.Asker, asked, key, "person.unconfirmed", "user", text.Unmarked(h.As))
 	case h.Desk == "":
-		return note(ctx, hs, room, h, key, lang.Say(ctx, "person.unconfirmed", "user", h.Name))
+		return note(ctx, hs, room, h, key, lang.Say(ctx, "person.unconfirmed", "user", h.User(ctx)))
 	}
-	return hs.tell(ctx, h.Person, h.Desk, key, "person.unconfirmed", "user", text.Unmarked(h.Name))
+	return hs.tellPerson(ctx, h, "unconfirmed/"+what, "person.unconfirmed")
 }
 
 // PassesOn reports whether the draft of a notice is a message of a person or of their user.
@@ -139,9 +139,10 @@ func (hs *Handovers) Edited(ctx context.Context, m chat.Memory) (talks bool, err
 	if talks = h.Person != ""; err != nil || !talks || h.Desk == "" {
 		return talks, err
 	}
-	to, name, deleted := h.Desk, h.Name, m.Empty()
+	reader := hs.Speak(ctx, h.Person)
+	to, name, deleted := h.Desk, h.User(reader), m.Empty()
 	if m.Room != asked {
-		to, name = asked, h.As
+		reader, to, name = hs.Speak(ctx, h.Asker), asked, h.As
 		noted, isNote := strings.CutPrefix(m.Text, noteMark)
 		if deleted = deleted || isNote; deleted {
 			err = note(ctx, hs, asked, h, string(m.ID), noted)
@@ -149,7 +150,7 @@ func (hs *Handovers) Edited(ctx context.Context, m chat.Memory) (talks bool, err
 	}
 	line := under(name, m)
 	if deleted {
-		line = "**" + text.Unmarked(name) + "**: " + lang.Say(ctx, "person.deleted")
+		line = "**" + text.Unmarked(name) + "**: " + lang.Say(reader, "person.deleted")
 	}
 	if err != nil {
 		return talks, err
@@ -201,7 +202,7 @@ func (hs *Handovers) release(ctx context.Context, room chat.RoomID, h Handover) 
 // vanished ends a conversation whose user is gone, and tells the person why. It fails with the error of the store.
 func (hs *Handovers) vanished(ctx context.Context, room chat.RoomID, h Handover, why string) error {
 	if h.Person != "" {
-		if err := hs.tell(ctx, h.Person, h.Desk, h.key("gone"), why, "user", text.Unmarked(h.Name)); err != nil {
+		if err := hs.tellPerson(ctx, h, "gone", why); err != nil {
 			return err
 		}
 	}
@@ -261,7 +262,7 @@ func (hs *Handovers) check(ctx context.Context, room chat.RoomID, h Handover) er
 		if staff, failed := hs.staffRooms(ctx, h.Asker); err == nil && failed == nil && len(staff) > 0 {
 			err = chat.Unless(offerForm(hs.Speak(ctx, h.Asker), hs, h.Asker, room, h.key("leave")), chat.ErrNotFound)
 		}
-	} else if err = hs.tell(ctx, h.Person, h.Desk, h.key(what), "person.remind", "user", text.Unmarked(h.Name)); err == nil {
+	} else if err = hs.tellPerson(ctx, h, what, "person.remind"); err == nil {
 		err = hs.tellUser(ctx, room, h, what, "person.late", "person", text.Unmarked(h.As))
 	}
 	if err == nil {
