@@ -81,6 +81,19 @@ func TestChatPingWhenItIsDone(t *testing.T) {
 	})
 }
 
+// The commands that turn something on or off tell which it is.
+func TestNotifyTellsItsState(t *testing.T) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		for _, step := range [][2]string{{"/notify", "It is `on` now."}, {"/notify off", "any more"}, {"/notify", "It is `off` now."}} {
+			c.Say(connectortest.Ada, c.ada, step[0])
+			c.Pass(10 * time.Second)
+			if got := c.since(c.ada, 0); !strings.Contains(strings.ReplaceAll(got[len(got)-1], "`", ""), strings.ReplaceAll(step[1], "`", "")) {
+				c.Errorf("%s is answered with %q; want %q", step[0], got[len(got)-1], step[1])
+			}
+		}
+	})
+}
+
 // An answer that waited for the decision of another user notifies its asker at the end. One that waited for its asker, who is there, does not.
 func TestChatPingAfterApproval(t *testing.T) {
 	onEachPlatform(t, nil, func(c *chatHarness) {

@@ -71,35 +71,35 @@ func (cr *commandRun) voice(ctx context.Context) (said string, err error) {
 	if cr.Speaker == nil {
 		return lang.Say(ctx, "voice.none"), nil
 	}
-	is, err := cr.onOrOff(ctx, chat.VoiceDetail, "on", "")
+	is, now, err := cr.onOrOff(ctx, chat.VoiceDetail, "on", "")
 	switch is {
 	case "on":
 		return lang.Say(ctx, "voice.on"), err
 	case "off":
 		return lang.Say(ctx, "voice.off"), err
 	}
-	return lang.Say(ctx, "voice.which"), err
+	return lang.Say(ctx, "voice.which", "is", now), err
 }
 
 // notify executes /notify: it stores for all accounts of the person whether the end of a long answer notifies them. It fails with the
 // error of the store.
 func (cr *commandRun) notify(ctx context.Context) (said string, err error) {
-	is, err := cr.onOrOff(ctx, chat.NotifyDetail, "", "off")
+	is, now, err := cr.onOrOff(ctx, chat.NotifyDetail, "", "off")
 	switch is {
 	case "on":
 		return lang.Say(ctx, "notify.on"), err
 	case "off":
 		return lang.Say(ctx, "notify.off"), err
 	}
-	return lang.Say(ctx, "notify.which"), err
+	return lang.Say(ctx, "notify.which", "is", now), err
 }
 
-// onOrOff returns the word after the command, "on" or "off", or "" for any other, and stores the detail for it. It fails with the
-// error of the store.
-func (cr *commandRun) onOrOff(ctx context.Context, about, on, off string) (is string, err error) {
+// onOrOff returns the word after the command, "on" or "off", and stores the detail for it. For any other word, it returns the present
+// state as now. It fails with the error of the store.
+func (cr *commandRun) onOrOff(ctx context.Context, about, on, off string) (is, now string, err error) {
 	m, err := cr.journal.input(ctx)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	_, wanted, _ := chat.ParseCommand(m.Text)
 	switch is = strings.ToLower(wanted); is {
@@ -108,9 +108,16 @@ func (cr *commandRun) onOrOff(ctx context.Context, about, on, off string) (is st
 	case "off":
 		_, err = cr.saveDetail(ctx, m.Author, about, off)
 	default:
-		is = ""
+		is, now = "", "off"
+		err = cr.journal.persist(ctx, func() error {
+			e, err := cr.Store.Entity(ctx, m.Author)
+			if e.Details[about] == on {
+				now = "on"
+			}
+			return chat.Unless(err, chat.ErrNotFound)
+		})
 	}
-	return is, err
+	return is, now, err
 }
 
 // saveDetail stores a detail for all accounts of a person, and returns the account as it is then. It fails with the error of the

@@ -61,7 +61,7 @@ func (s *commandStore) command() *commandRun {
 func TestOnOrOff(t *testing.T) {
 	for text, want := range map[string]string{"/voice on": "on", "/voice OFF": "off", "/voice": "before", "/voice perhaps": "before"} {
 		s := &commandStore{text: text, saved: map[string]string{chat.VoiceDetail: "before"}}
-		if _, err := s.command().onOrOff(t.Context(), chat.VoiceDetail, "on", "off"); err != nil || s.saved[chat.VoiceDetail] != want {
+		if _, _, err := s.command().onOrOff(t.Context(), chat.VoiceDetail, "on", "off"); err != nil || s.saved[chat.VoiceDetail] != want {
 			t.Errorf("%s stores %q, %v; want %q", text, s.saved[chat.VoiceDetail], err, want)
 		}
 	}
