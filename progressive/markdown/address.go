@@ -101,9 +101,7 @@ func (addressParser) Parse(parent ast.Node, block text.Reader, pc parser.Context
 		return nil
 	}
 	block.Advance(from + n - rest.Start)
-	if read.Segment.Stop = from; read.Segment.Start == from {
-		parent.RemoveChild(parent, read)
-	}
+	read.Segment.Stop = from
 	return ast.NewAutoLink(ast.AutoLinkURL, ast.NewTextSegment(text.NewSegment(from, from+n)))
 }
 

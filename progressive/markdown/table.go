@@ -137,9 +137,8 @@ func (g *columns) flush() {
 		}
 	}
 	g.f.gap(1)
-	from, goesOn := len(g.f.atoms), g.f.goesOn
+	from := len(g.f.atoms)
 	g.f.goesOn = false
-	defer func() { g.f.goesOn = goesOn }()
 	g.f.verbatim("", b.String())
 	for i := from + 1; i < len(g.f.atoms); i++ {
 		g.f.atoms[i].cut = never
