@@ -6,6 +6,8 @@ import (
 
 	"parley/connectors/connectortest"
 	"parley/connectors/connectortest/discordworld"
+	"parley/connectors/connectortest/telegramworld"
+	"parley/connectors/telegram/telegramfake"
 )
 
 // A question that is edited soon after is answered again in the same message.
@@ -29,6 +31,18 @@ func TestEditedQuestion(t *testing.T) {
 				t.Errorf("asked at %v and accepted at %v, an answer ended at %v", e.Asked, e.Opened, e.End)
 			}
 		}
+	})
+}
+
+// A question that is edited while the first message of its answer is on its way is answered once, in that message.
+func TestQuestionEditedDuringThePost(t *testing.T) {
+	onTelegram(t, func(c *chatHarness, w *telegramworld.Platform) {
+		w.Fake.Fault(telegramfake.Fault{Method: "sendMessage", DelayAnswer: time.Second, Times: -1})
+		c.Say(connectortest.Ada, c.ada, "Say no")
+		c.waitShown(c.ada, "Say no")
+		c.Edit(c.ada, c.Messages(c.ada)[0], "Say hello")
+		c.Pass(time.Minute)
+		c.wantShown(c.ada, "You said: Say hello")
 	})
 }
 

@@ -762,8 +762,6 @@ func TestPersonOnTheOperatorsPageThroughFaults(t *testing.T) {
 		o := c.logIn(connectortest.Bob)
 		id := c.newConversation()
 		c.readAll(c.send(id, "1", "/person about tea"))
-		c.waitShown(c.ada, "about tea")
-		c.waitShown(bob, "about tea")
 		request, talk := o.request()
 		o.post(talk, "do", "take over", "id", request)
 		c.waitShown(c.ada, "Bob has taken over.")

@@ -1,10 +1,12 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 
 	"parley/backends/record"
 	"parley/core/answer"
@@ -206,7 +208,22 @@ func (s *journal) Note(ctx context.Context, id chat.RunID, epoch chat.Epoch, n c
 	if err == nil {
 		err = s.Write(ctx, Change{}, func(ctx context.Context, tx Conn) error { return note(ctx, tx, id, epoch, n) })
 	}
+	if errors.Is(err, answer.ErrLost) && n.Shown != nil {
+		err = cmp.Or(s.handOver(ctx, id, n.Shown), err)
+	}
 	return s.wrap(err, "noting on the run %q", id)
+}
+
+// handOver stores the ids of messages that an earlier holder had begun to create.
+func (s *journal) handOver(ctx context.Context, id chat.RunID, shown []chat.Shown) error {
+	err := s.Write(ctx, Change{}, func(ctx context.Context, tx Conn) error {
+		run, err := s.findRun(ctx, tx, id)
+		if now := chat.WithIDs(run.Shown, shown); err == nil && !slices.Equal(now, run.Shown) {
+			_, err = tx.Exec(ctx, `UPDATE runs SET shown = $1 WHERE id = $2 AND status = '' AND shown = $3`, record.List(now), id, record.List(run.Shown))
+		}
+		return err
+	})
+	return chat.Unless(err, chat.ErrNotFound)
 }
 
 // note adds n to the run if it is open and has this epoch. The lock of the run's row is enough here, because notes

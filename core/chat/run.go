@@ -234,6 +234,17 @@ func WithShown(all []Shown, s Shown) []Shown {
 	return append(now, after...)
 }
 
+// WithIDs returns a copy of all with the entries of shown in place of the intents for the same parts.
+func WithIDs(all, shown []Shown) []Shown {
+	all = slices.Clone(all)
+	for _, s := range shown {
+		if i := slices.IndexFunc(all, func(o Shown) bool { return o.Part == s.Part && o.ID == "" }); i >= 0 && s.ID != "" {
+			all[i] = s
+		}
+	}
+	return all
+}
+
 // TurnsSince returns the distance in turn numbers between the last complete answer of agent in recent and turn; without
 // such an answer, the number of messages. Notices, which reply to nothing, are no answers.
 func TurnsSince(recent []Memory, agent EntityID, turn ResponseID) int {

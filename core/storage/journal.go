@@ -91,7 +91,8 @@ type Journal interface {
 	// is started, and no message joins it any more. The message is charged as by Attempt: if over names a limit, nothing changes. It
 	// fails with [answer.ErrLost] if from is not ready, was started, has an Ending or is over, or run id has ended or has another epoch.
 	Join(ctx context.Context, id chat.RunID, epoch chat.Epoch, from chat.RunID, day string, message ...quota.Charge) (joined []chat.MemoryID, over string, err error)
-	// Note adds to the journal of a run. It fails with [answer.ErrLost] if the run has ended or has another epoch.
+	// Note adds to the journal of a run. It fails with [answer.ErrLost] if the run has ended or has another epoch. In an open run, an id in
+	// n.Shown is stored even then if the run has an intent for its part, so that the next holder edits that message and posts no second one.
 	Note(ctx context.Context, id chat.RunID, epoch chat.Epoch, n chat.Note) error
 	// Finish ends a run and releases its room. It stores out, the answer, if out has an id and the run still has an input or is the
 	// result of a choice. It fails with the errors of Note.

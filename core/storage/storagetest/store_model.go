@@ -344,7 +344,11 @@ func (s *storeModel) Start(_ context.Context, id chat.RunID, owner string) (chat
 
 func (s *storeModel) Note(_ context.Context, id chat.RunID, epoch chat.Epoch, n chat.Note) error {
 	r := s.find(id)
-	if r == nil || r.Outcome.Done() || r.Epoch != epoch {
+	if r == nil || r.Outcome.Done() {
+		return answer.ErrLost
+	}
+	if r.Epoch != epoch {
+		r.Shown = chat.WithIDs(r.Shown, n.Shown)
 		return answer.ErrLost
 	}
 	if n.Shown != nil {
