@@ -36,12 +36,16 @@ func TestOldKeysNameTheNewOnes(t *testing.T) {
 		"web: {tls: {domains: [a.example]}}":                       `web.tls.domains: is not a key any more; write web: {tls: [chat.example.org]}`,
 		"secrets: {key: k}":                                        `secrets.key: is not a key any more; write secret_key: ${env:PARLEY_SECRET_KEY}`,
 		"shutdown:\n  grace: 1m":                                   `2:3: shutdown.grace: is not a key any more; write shutdown: 20s`,
+		"approvals: {timeout: 2h, other: 1}":                       `approvals.timeout: is not a key any more; write turns: {approval: 1h}`,
+		"approvals: {other: 1, timeout: 2h}":                       `approvals.timeout: is not a key any more; write turns: {approval: 1h}`,
 		"approvals: {other: 1}":                                    `approvals: is not a known key`,
 		"access: {allow: {other: 1}}":                              `access.allow: this is a section, but should be a list`,
 	} {
 		_, err := Parse("", []byte(yaml), "", environment(nil), platforms...)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want %q", yaml, err, want)
+		} else if unknown := "is not a known key"; strings.Contains(err.Error(), unknown) && !strings.Contains(want, unknown) {
+			t.Errorf("%s: %v; want no second error that says %q", yaml, err, unknown)
 		}
 	}
 }
