@@ -33,6 +33,8 @@ func TestKeep(t *testing.T) {
 		"all":                   {10, 9, "", 1000, 0, 9, false},
 		"since the summary":     {10, 9, "3", 1000, 4, 9, false},
 		"less than that":        {10, 9, "3", 30, 7, 9, true},
+		"just the budget":       {10, 9, "", 90, 0, 9, false},
+		"a token too many":      {10, 9, "", 89, 1, 9, true},
 		"nothing but asked":     {10, 8, "", 0, 8, 9, true},
 		"summed up to the last": {10, 9, "9", 1000, 9, 9, false},
 		"an old summary":        {Window, Window - 1, "x", 1e6, 0, Window - 1, true},
