@@ -17,6 +17,9 @@ import (
 // out one piece can turn an answer round.
 func TestContentInParts(t *testing.T) {
 	part := func(content string) modelfake.Step { return modelfake.Delta(`{"content":` + content + `}`) }
+	within := func(thoughts int, content string) string {
+		return strings.Repeat(`{"type":"thinking","thinking":`, thoughts) + content + strings.Repeat("}", thoughts)
+	}
 	for name, c := range map[string]struct {
 		steps        []modelfake.Step
 		text, reason string
@@ -26,11 +29,13 @@ func TestContentInParts(t *testing.T) {
 		"with thoughts": {[]modelfake.Step{
 			part(`[{"type":"thinking","thinking":[{"type":"text","text":"Is it? "}]}]`), part(`[{"type":"thinking","thinking":"No.","closed":true},{"type":"text","text":"No."}]`),
 		}, "No.", "Is it? No."},
-		"with references": {[]modelfake.Step{part(`[{"type":"text","text":"See"},{"type":"reference","reference_ids":[1]},{"type":"text","text":" it."}]`)}, "See it.", ""},
-		"one part":        {[]modelfake.Step{part(`{"type":"text","text":"One."}`)}, "One.", ""},
-		"strings":         {[]modelfake.Step{part(`["Two ","strings."]`)}, "Two strings.", ""},
-		"a refusal":       {[]modelfake.Step{part(`[{"type":"refusal","refusal":"I won't."}]`)}, "I won't.", ""},
-		"nothing known":   {[]modelfake.Step{part(`[{"type":"text","text":7},8,null,[]]`), part(`"So."`)}, "So.", ""},
+		"thoughts within thoughts": {[]modelfake.Step{part(within(maxNesting, `"No."`)), part(`"So."`)}, "So.", "No."},
+		"nested too deep":          {[]modelfake.Step{part(within(maxNesting+1, `"No."`)), part(`"So."`)}, "So.", ""},
+		"with references":          {[]modelfake.Step{part(`[{"type":"text","text":"See"},{"type":"reference","reference_ids":[1]},{"type":"text","text":" it."}]`)}, "See it.", ""},
+		"one part":                 {[]modelfake.Step{part(`{"type":"text","text":"One."}`)}, "One.", ""},
+		"strings":                  {[]modelfake.Step{part(`["Two ","strings."]`)}, "Two strings.", ""},
+		"a refusal":                {[]modelfake.Step{part(`[{"type":"refusal","refusal":"I won't."}]`)}, "I won't.", ""},
+		"nothing known":            {[]modelfake.Step{part(`[{"type":"text","text":7},8,null,[]]`), part(`"So."`)}, "So.", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			chunks, err := collect(t.Context(), over(t, playing(c.steps...)), hello)

@@ -58,6 +58,9 @@ func TestRequest(t *testing.T) {
 	if diff := cmp.Diff(decoded(t, want), decoded(t, string(fake.Requests()[0].Raw))); diff != "" {
 		t.Error(diff)
 	}
+	if raw := string(fake.Requests()[0].Raw); !strings.Contains(raw, "in <b>Rome</b>?") {
+		t.Errorf("sent was %s; want <b>Rome</b> in it without escapes", raw)
+	}
 	if bad := fake.Rejected(); len(bad) > 0 {
 		t.Errorf("rejected: %s", bad[0].Rejected)
 	}
