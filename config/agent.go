@@ -154,7 +154,10 @@ func camel(key string) string {
 // maxFactDays is ten years.
 const maxFactDays = 3650
 
-func (d checker) checkPrompts(a Agent) {
+func (d checker) checkAgent(a Agent) {
+	if a.MaxSteps < 2 || a.MaxSteps > 32 {
+		d.reject("agent.max_steps", "is not between 2 and 32", "the default is 6")
+	}
 	if a.PromptTokens < 1000 {
 		d.reject("agent.prompt_tokens", "is less than 1000", "no question would fit; set the model's context window, such as 32000")
 	}

@@ -30,7 +30,6 @@ func (d checker) check(c *Config) {
 	}
 	d.checkOverrides(c)
 	d.checkDay(c.Limits, c.Web.Public)
-	d.checkPrompts(c.Agent)
 	d.checkModels(c)
 	d.checkWeb(c.Web)
 	d.checkTLS(c)
@@ -118,12 +117,6 @@ func sharedAddress(shared DSN) bool {
 	}
 	u, err := url.Parse(shared.Reveal())
 	return err == nil && strings.HasPrefix(shared.Scheme(), "redis") && u.Hostname() != ""
-}
-
-func (d checker) checkAgent(a Agent) {
-	if a.MaxSteps < 2 || a.MaxSteps > 32 {
-		d.reject("agent.max_steps", "is not between 2 and 32", "the default is 6")
-	}
 }
 
 func (d checker) checkTimes(c *Config) {
