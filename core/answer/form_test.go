@@ -128,6 +128,17 @@ func TestFillFiles(t *testing.T) {
 	}
 }
 
+func TestCheckOptions(t *testing.T) {
+	for option, ok := range map[string]bool{
+		"Tea": true, strings.Repeat("é", 80): true, strings.Repeat("é", 81): false, " ": false, "Tea, Milk": false, "Tea\nMilk": false, "Tea\u2028Milk": false,
+	} {
+		f := answer.Field{Name: "f", Title: "Drink", Kind: answer.ChoiceField, Options: []string{"Water", option}}
+		if err := answer.CheckFields([]answer.Field{f}); (err == nil) != ok {
+			t.Errorf("the option %q: %v; want it to be accepted: %v", option, err, ok)
+		}
+	}
+}
+
 func TestCheckFileFields(t *testing.T) {
 	number := func(n float64) *float64 { return &n }
 	many := make([]string, 26)
