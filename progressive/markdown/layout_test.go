@@ -39,6 +39,22 @@ func TestLinkIsCutBetweenLines(t *testing.T) {
 	}
 }
 
+// A link of up to 200 bytes stays in one part, and words around it are in another. A longer one is cut between its words.
+func TestOnlyLongLinksAreCut(t *testing.T) {
+	for name, c := range map[string]struct {
+		label string
+		first string // part
+	}{
+		"200 bytes": {"é" + strings.Repeat("word ", 39) + "end", strings.TrimSpace(strings.Repeat("text ", 30))},
+		"201 bytes": {"é" + strings.Repeat("word ", 39) + "ends", strings.Repeat("text ", 30) + "é" + strings.TrimSpace(strings.Repeat("word ", 20))},
+	} {
+		parts := markdown.Render(markdown.Parse(strings.Repeat("text ", 30)+"["+c.label+"](https://example.com/)"), markdown.HTML(markdown.HTMLOptions{}), markdown.Limits{Length: 250})
+		if len(parts) != 2 || parts[0].Plain != c.first {
+			t.Errorf("a link of %s: the parts are %q; want two, the first %q", name, parts, c.first)
+		}
+	}
+}
+
 // <br> outside of code is a line break, two are a paragraph; in a cell, which has one line, it is a blank.
 func TestBreakTag(t *testing.T) {
 	for text, want := range map[string]string{
