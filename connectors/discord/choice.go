@@ -193,7 +193,7 @@ func (i interaction) choice() (c chat.Choice, ok bool) {
 		c.Option, err = strconv.Atoi(option)
 		ok = err == nil
 	}
-	return c, ok && by.ID != "" && snowflake(i.Channel) != 0
+	return c, ok
 }
 
 // interacted takes an interaction. The time that Discord waits starts here, without the travel time.
@@ -202,16 +202,19 @@ func (q *intake) interacted(ctx context.Context, raw []byte) error {
 	if err := decode(raw, &i); err != nil {
 		return fmt.Errorf("read an interaction: %w", err)
 	}
-	if snowflake(i.ID) == 0 || i.Token == "" || snowflake(i.Channel) == 0 {
+	by, _ := i.author()
+	if i.Token == "" || snowflake(i.ID) == 0 || snowflake(i.Channel) == 0 || snowflake(i.Application) == 0 || snowflake(by.ID) == 0 {
 		return errors.New("read an interaction: it can't be answered")
 	}
 	switch {
+	case i.Type == commandInteraction && i.Data.Type == messageMenu:
+		return q.askAbout(ctx, i)
 	case i.Type == commandInteraction:
-		return q.commanded(ctx, i)
+		q.commanded(ctx, i)
 	case i.Type == completeInteraction:
 		q.pressed(ctx, i, q.suggest)
 	case i.Type == modalInteraction:
-		return q.submitted(ctx, i)
+		q.submitted(ctx, i)
 	case i.Type == componentInteraction && strings.HasSuffix(i.Data.ID, otherButton):
 		q.respondLater(ctx, i, dueNow(), answerModal, otherModal(i))
 	case i.Type == componentInteraction && strings.HasSuffix(i.Data.ID, editButton):

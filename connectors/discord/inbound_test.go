@@ -3,6 +3,8 @@ package discord
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -217,15 +219,28 @@ func TestMalformedChanges(t *testing.T) {
 			t.Errorf("%s: %d handed in", event, n.Load())
 		}
 	}
-	for raw, want := range map[string]bool{
-		`{"type":3,"channel_id":"2","data":{"custom_id":"q:1","values":7},"member":{"nick":7,"user":{"id":"5","username":"bob"}}}`: true,
-		`{"type":3,"channel_id":"2","data":{"custom_id":"q:1"},"member":{"user":{"id":5}}}`:                                        false,
-		`{"type":3,"channel_id":"2","data":{"custom_id":"q:1"},"user":"bob"}`:                                                      false,
-	} {
-		var i interaction
-		require.NoError(t, decode([]byte(raw), &i))
-		if _, ok := i.choice(); ok != want {
-			t.Errorf("%s: %v; want %v", raw, ok, want)
+	var i interaction
+	require.NoError(t, decode([]byte(`{"type":3,"channel_id":"2","data":{"custom_id":"q:1","values":7},"member":{"nick":7,"user":{"id":"5","username":"bob"}}}`), &i))
+	if _, ok := i.choice(); !ok {
+		t.Error("a press with a number as its nickname is refused; want it accepted")
+	}
+}
+
+// An interaction without the ids and the token for its answer is an error, which is logged.
+func TestMalformedInteractions(t *testing.T) {
+	q := bare(func(context.Context, chat.Inbound) (chat.Accepted, error) {
+		t.Error("an interaction is handed in; want none")
+		return chat.Accepted{}, nil
+	})
+	q.log = slog.New(slog.DiscardHandler)
+	defer q.close()
+	for kind := commandInteraction; kind <= modalInteraction; kind++ {
+		for _, field := range []string{`"id":"1"`, `"token":"t"`, `"channel_id":"2"`, `"application_id":"3"`, `"user":{"id":"5"}`, `"id":"5"`} {
+			raw := fmt.Sprintf(`{"id":"1","token":"t","channel_id":"2","application_id":"3","user":{"id":"5"},"type":%d,"data":{"custom_id":"about:1","name":"status"}}`, kind)
+			raw = strings.Replace(raw, field, field[:strings.Index(field, ":")]+":7", 1)
+			if err := q.interacted(t.Context(), []byte(raw)); err == nil || !strings.Contains(err.Error(), "it can't be answered") {
+				t.Errorf("%s: %v; want the error that it can't be answered", raw, err)
+			}
 		}
 	}
 }

@@ -161,12 +161,13 @@ func wordsIn(all []input) string {
 
 // submitted takes a submitted modal: an answer to a question of the agent, or a question about a message. A text that the user wrote is
 // stored like a command, however long that takes: it can't be pressed again.
-func (q *intake) submitted(ctx context.Context, i interaction) error {
+func (q *intake) submitted(ctx context.Context, i interaction) {
 	if about, ok := strings.CutPrefix(i.Data.ID, aboutModal); ok {
-		return q.queue(ctx, i, &acknowledgment{}, func(ctx context.Context, x *acknowledgment) (chat.Inbound, error) { return q.about(ctx, x, about) })
+		q.queue(ctx, i, &acknowledgment{}, func(ctx context.Context, x *acknowledgment) (chat.Inbound, error) { return q.about(ctx, x, about) })
+		return
 	}
 	c, ok := i.choice()
-	return q.queue(ctx, i, &acknowledgment{press: true}, func(context.Context, *acknowledgment) (chat.Inbound, error) {
+	q.queue(ctx, i, &acknowledgment{press: true}, func(context.Context, *acknowledgment) (chat.Inbound, error) {
 		if !ok {
 			return nil, tellUser(lang.In(i.Locale).Say("turn.not_done"))
 		}

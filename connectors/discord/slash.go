@@ -100,12 +100,9 @@ type suggestion struct {
 }
 
 // commanded queues a command as a message of its channel.
-func (q *intake) commanded(ctx context.Context, i interaction) error {
-	if i.Data.Type == messageMenu {
-		return q.askAbout(ctx, i)
-	}
+func (q *intake) commanded(ctx context.Context, i interaction) {
 	text, private := i.command()
-	return q.queue(ctx, i, &acknowledgment{private: private}, func(ctx context.Context, x *acknowledgment) (chat.Inbound, error) {
+	q.queue(ctx, i, &acknowledgment{private: private}, func(ctx context.Context, x *acknowledgment) (chat.Inbound, error) {
 		if by, _ := i.author(); i.Data.Type == userMenu && i.Data.Target != by.ID {
 			return nil, tellUser(lang.In(i.Locale).Say("menu.only_you"))
 		}
@@ -122,10 +119,7 @@ func (t tellUser) Error() string { return string(t) }
 // queue queues an interaction with words of a user behind the messages of its channel that were written before. inbound converts it
 // when its turn comes; it fails with [tellUser] if that is not possible, and is called again after other errors. If it takes longer than
 // deferAfter to store it, Discord gets a first response.
-func (q *intake) queue(ctx context.Context, i interaction, x *acknowledgment, inbound func(context.Context, *acknowledgment) (chat.Inbound, error)) error {
-	if by, _ := i.author(); snowflake(by.ID) == 0 || snowflake(i.Application) == 0 {
-		return errors.New("read an interaction: no ids in it")
-	}
+func (q *intake) queue(ctx context.Context, i interaction, x *acknowledgment, inbound func(context.Context, *acknowledgment) (chat.Inbound, error)) {
 	x.intake, x.i, x.due = q, i, time.Now().Add(pressLife)
 	q.acks.begin(i.ID)
 	ctx = context.WithoutCancel(ctx)
@@ -146,7 +140,6 @@ func (q *intake) queue(ctx context.Context, i interaction, x *acknowledgment, in
 		t.Release()
 		x.tell(ctx, lang.In(i.Locale).Say("message.too_many"))
 	}
-	return nil
 }
 
 // acknowledgment answers one interaction in time: a command, or a modal. Its requests are jobs, one after the other, and only they
