@@ -281,6 +281,18 @@ func TestDirect(t *testing.T) {
 	}
 }
 
+// An action that claims a message and is stopped is not said to have failed.
+func TestDirectIsStopped(t *testing.T) {
+	withHarness(t, func(w *harness) {
+		w.cfg.Plugins = []action.Plugin{{Name: "test", Actions: []action.Action{claimer{fakeAction: &fakeAction{name: "ROLL", do: takes(time.Hour)}, params: `{}`}}}}
+		n := w.start()
+		acc := n.sendText("roll")
+		time.Sleep(time.Minute)
+		n.stopAnswer(room)
+		w.wantAnswer(acc, answer.Stopped, "Stopped.")
+	})
+}
+
 // A message that an action claims is not put before the model to find out whether it wants an answer; where another waits with it, neither
 // is claimed.
 func TestDirectClaimsWhatIsUndecided(t *testing.T) {
