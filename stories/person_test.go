@@ -648,7 +648,7 @@ func TestPersonOutsideOfTheOpeningHours(t *testing.T) {
 				}
 			}
 		}
-		const closed = "People are here Wed 12:00-12:01 (UTC)."
+		const closed = "People are here Wed 12:00-12:01 (UTC).\n\nYou can leave a message" // in one message
 		ask("/person", closed, 0)
 		for range sides {
 			c.model.Queue(modelfake.Script{modelfake.ToolCall("c", "ASK_PERSON", `{"reason":"cold tea"}`)})

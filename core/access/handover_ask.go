@@ -46,19 +46,21 @@ func useDraft(ctx context.Context, hs *Handovers, room chat.RoomID, q chat.Quest
 	return hs.reply(ctx, room, h, hs.Tell(ctx, n))
 }
 
-// Command executes /person: it asks for a person, or ends that with the word "back". It returns the reply. It fails with the error of the store.
-func (hs *Handovers) Command(ctx context.Context, m chat.Memory, argument string) (string, error) {
+// Command executes /person: it asks for a person, or ends that with the word "back". It returns the reply, with the question of Ask. It fails with the
+// error of the store.
+func (hs *Handovers) Command(ctx context.Context, m chat.Memory, argument string) (reply string, ask *chat.Question, err error) {
 	asked, h, err := hs.find(ctx, m.Room)
 	if err != nil || hs.Memo == nil {
-		return lang.Say(ctx, "turn.off"), err
+		return lang.Say(ctx, "turn.off"), nil, err
 	}
 	switch {
 	case asked != "" && (strings.EqualFold(argument, "back") || asked != m.Room && argument == ""):
-		return hs.back(ctx, m.Room, asked, h)
+		reply, err = hs.back(ctx, m.Room, asked, h)
+		return reply, nil, err
 	case asked != "" && asked != m.Room: // a word that was misspelled must not end the talk
-		return lang.Say(ctx, "person.desk", "user", text.Unmarked(h.User(ctx))), nil
+		return lang.Say(ctx, "person.desk", "user", text.Unmarked(h.User(ctx))), nil, nil
 	case strings.EqualFold(argument, "back"):
-		return lang.Say(ctx, "person.nothing"), nil
+		return lang.Say(ctx, "person.nothing"), nil, nil
 	}
 	return hs.Ask(ctx, m, argument)
 }
@@ -74,11 +76,12 @@ func (h Handover) Reason(ctx context.Context) string {
 	return h.Why
 }
 
-// Ask asks for a person on behalf of the author of m, and returns the reply. It fails with the error of the store.
-func (hs *Handovers) Ask(ctx context.Context, m chat.Memory, why string) (string, error) {
+// Ask asks for a person on behalf of the author of m. It returns the reply, with a form that leaves a message if no one is there; otherwise the question
+// is nil. It fails with the error of the store.
+func (hs *Handovers) Ask(ctx context.Context, m chat.Memory, why string) (reply string, ask *chat.Question, err error) {
 	room, err := hs.Store.Room(ctx, m.Room)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	staff, err := hs.staffRooms(ctx, m.Author)
 	onPage, now := false, time.Now().In(cmp.Or(hs.Zone, time.UTC))
@@ -87,25 +90,29 @@ func (hs *Handovers) Ask(ctx context.Context, m chat.Memory, why string) (string
 	}
 	switch {
 	case err != nil:
-		return "", err
+		return "", nil, err
 	case !room.Kind.Private():
-		return lang.Say(ctx, "person.direct"), nil
+		return lang.Say(ctx, "person.direct"), nil, nil
 	case !hs.Policy.within(now) && (len(staff) > 0 || onPage):
-		said := lang.Say(ctx, "person.closed", "hours", hs.Policy.hours(lang.Of(ctx)), "zone", now.Format("MST"))
-		return said, offerForm(ctx, hs, m.Author, m.Room, "leave/"+string(m.ID))
+		reply = lang.Say(ctx, "person.closed", "hours", hs.Policy.hours(lang.Of(ctx)), "zone", now.Format("MST"))
+		if why == Failing { // a failed answer can't ask
+			return reply, nil, offerForm(ctx, hs, m.Author, m.Room, "leave/"+string(m.ID))
+		}
+		ask, asks := leaveForm(ctx, m.Author)
+		return chat.JoinParagraphs(reply, asks), ask, nil
 	case len(staff) == 0 && !onPage:
-		return lang.Say(ctx, "person.none"), nil
+		return lang.Say(ctx, "person.none"), nil, nil
 	}
 	h, err := hs.request(ctx, m, text.OneLine(why, cardLine), false)
 	switch {
 	case err != nil:
-		return "", err
+		return "", nil, err
 	case h.ID == "":
-		return lang.Say(ctx, "person.none"), nil
+		return lang.Say(ctx, "person.none"), nil, nil
 	case h.Person != "":
-		return lang.Say(ctx, "person.here", "person", h.As), nil
+		return lang.Say(ctx, "person.here", "person", h.As), nil, nil
 	}
-	return lang.Say(ctx, "person.asked"), hs.sendCards(ctx, m.Room, h)
+	return lang.Say(ctx, "person.asked"), nil, hs.sendCards(ctx, m.Room, h)
 }
 
 // request records that the author of m asks for a person, unless they have. A reason that they left as a message replaces an earlier one, and is not

@@ -33,19 +33,26 @@ func (a Policy) hours(v lang.Voice) string {
 	return strings.NewReplacer(pairs...).Replace(strings.Join(a.Hours, ", "))
 }
 
-// offerForm offers who a form that leaves a message for the staff, once for each key. It fails with the error of the store.
-func offerForm(ctx context.Context, hs *Handovers, who chat.EntityID, room chat.RoomID, key string) error {
+// leaveForm returns the question of a form that takes a message of who for the staff, and its text.
+func leaveForm(ctx context.Context, who chat.EntityID) (ask *chat.Question, asks string) {
 	most := float64(mostLeft)
-	return askForm(ctx, hs, who, room, key, lang.Say(ctx, "person.leave"), "", chat.Form{Fields: []answer.Field{
+	ask, asks = formQuestion(ctx, who, "", chat.Form{Fields: []answer.Field{
 		{Name: "address", Title: lang.Say(ctx, "person.address"), Kind: answer.TextField}, {Name: "text", Title: lang.Say(ctx, "person.message"), Kind: answer.TextField, Max: &most},
 	}})
+	return ask, chat.JoinParagraphs(lang.Say(ctx, "person.leave"), asks)
 }
 
-// askForm asks for the next field of a form, or for all where the platform has forms.
-func askForm(ctx context.Context, hs *Handovers, who chat.EntityID, room chat.RoomID, key, lead, problem string, form chat.Form) error {
+// formQuestion asks for the next field of a form, or for all where the platform has forms.
+func formQuestion(ctx context.Context, who chat.EntityID, problem string, form chat.Form) (ask *chat.Question, asks string) {
 	q, asks := chat.FormQuestion(lang.Of(ctx), form, problem)
 	q.For, q.Expires, q.Handler = []chat.EntityID{who}, time.Now().Add(cardTime), HandoverHandler
-	return hs.Tell(ctx, chat.Notice{To: chat.Address{Room: room}, Key: key, Text: chat.JoinParagraphs(lead, asks), Ask: &q})
+	return &q, asks
+}
+
+// offerForm offers leaveForm in a message of its own, once for each key. It fails with the error of the store.
+func offerForm(ctx context.Context, hs *Handovers, who chat.EntityID, room chat.RoomID, key string) error {
+	ask, asks := leaveForm(ctx, who)
+	return hs.Tell(ctx, chat.Notice{To: chat.Address{Room: room}, Key: key, Text: asks, Ask: ask})
 }
 
 // leave processes an answer to the form: it asks for the next field, or passes the message on to the staff, and returns the reply. It fails with the
@@ -57,7 +64,8 @@ func (hs *Handovers) leave(ctx context.Context, q chat.Question) (string, error)
 	case declined:
 		return "", nil
 	case answer.NextField(fields) >= 0:
-		return "", askForm(ctx, hs, q.By, q.Room, "leave/"+q.ID, "", problem, form)
+		ask, asks := formQuestion(ctx, q.By, problem, form)
+		return "", hs.Tell(ctx, chat.Notice{To: chat.Address{Room: q.Room}, Key: "leave/" + q.ID, Text: asks, Ask: ask})
 	}
 	room, err := hs.Store.Room(ctx, q.Room)
 	if err != nil {

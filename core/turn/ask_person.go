@@ -32,10 +32,14 @@ func (a AskPerson) Act(ctx context.Context, c *action.Call) (action.Result, erro
 	if err := c.Read(&p); err != nil {
 		return action.Result{}, err
 	}
-	said, err := a.Handovers.Ask(ctx, c.Turn.Message, p.Reason)
+	said, ask, err := a.Handovers.Ask(ctx, c.Turn.Message, p.Reason)
 	if err != nil {
 		return action.Result{}, err
 	}
-	c.Update(said)
+	if c.Update(said); ask != nil {
+		if err := c.Ask(ctx, *ask); err != nil {
+			return action.Result{}, err
+		}
+	}
 	return action.Result{Text: "The user was told: " + said, Short: said, Last: true}, nil
 }

@@ -195,17 +195,18 @@ func (cr *commandRun) person(ctx context.Context) (said string, err error) {
 		return "", err
 	}
 	_, argument, _ := chat.ParseCommand(m.Text)
+	var ask *chat.Question
 	if strings.EqualFold(argument, "suggest") {
-		said, ask, err := cr.Handovers.Suggest(ctx, m)
-		if err == nil && ask != nil {
-			_, err = cr.asking.ask(ctx, *ask)
-		}
-		return said, err
+		said, ask, err = cr.Handovers.Suggest(ctx, m)
+	} else {
+		err = cr.journal.persist(ctx, func() error {
+			said, ask, err = cr.Handovers.Command(ctx, m, argument)
+			return err
+		})
 	}
-	err = cr.journal.persist(ctx, func() error {
-		said, err = cr.Handovers.Command(ctx, m, argument)
-		return err
-	})
+	if err == nil && ask != nil {
+		_, err = cr.asking.ask(ctx, *ask)
+	}
 	return said, err
 }
 

@@ -133,7 +133,7 @@ func (e *ending) askPerson() (said string) {
 			failed++
 		}
 		if err == nil && failed == 1 {
-			said, err = e.Handovers.Ask(e.at.life, e.at.turn.Message, access.Failing)
+			said, _, err = e.Handovers.Ask(e.at.life, e.at.turn.Message, access.Failing)
 		}
 		return chat.Unless(chat.Unless(err, chat.ErrNotFound), chat.ErrUnreached)
 	})
