@@ -111,6 +111,16 @@ var failingStories = map[string]func(s *narrator){
 			s.Errorf("it ended as %+v, %q is remembered", o, said)
 		}
 	},
+	"a reaction": func(s *narrator) {
+		acc := s.say("A")
+		_, said := s.waitAnswer(acc)
+		s.tell(chat.Reaction{Room: room, Author: "ada", Name: "Ada", On: s.run(acc).Said(), Emoji: "👍", Added: true, At: time.Now()})
+		s.wantStored(room, "A", said, chat.Reaction{Emoji: "👍", Added: true}.Line(chat.Memory{ID: "x", Text: said}, true))
+	},
+	"a linked page": func(s *narrator) {
+		s.model.queue([]step{write("Read.")})
+		s.waitAnswer(s.say("See https://a.example/x"))
+	},
 	"/new": func(s *narrator) {
 		s.waitAnswer(s.say("A"))
 		s.waitAnswer(s.say("/new"))
@@ -249,6 +259,7 @@ func playFailing(t *testing.T, story func(*narrator), double *failingStore, want
 	withHarness(t, func(w *harness) {
 		s := &narrator{harness: w, double: double}
 		w.cfg.Store = s.double.wrap(w.cfg.Store)
+		w.cfg.Reader, w.cfg.ReadLinks = &fakeReader{}, true
 		w.cfg.Access.Direct = access.DirectPairing
 		w.cfg.Access.Owners = map[chat.EntityID]bool{"olga": true}
 		w.cfg.Access.Bots, w.cfg.Access.Allowed.Accounts["robot"] = access.BotsMention, true

@@ -59,7 +59,13 @@ type journal struct {
 
 func (js *Journals) open(at *attempt, gap int) *journal {
 	j := &journal{Journals: js, at: at, taken: at.run, gap: gap, posted: len(at.run.Shown) > 0, shown: at.run.Shown}
-	j.risk.Store = func() error { return j.note(chat.Note{}) }
+	j.risk.Store = func() error {
+		err := j.note(chat.Note{})
+		if chat.Unless(err, answer.ErrLost) != nil {
+			j.Log.Warn("a risk can't be recorded; continuing", "run", at.run.ID, "err", err)
+		}
+		return err
+	}
 	return j
 }
 
