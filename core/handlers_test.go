@@ -265,6 +265,22 @@ func TestEditOfRemarks(t *testing.T) {
 	})
 }
 
+// A mention that an edit adds does not change which message the question replies to, also if the platform does not name that again.
+func TestMentionByEditKeepsTheReply(t *testing.T) {
+	withHarness(t, func(w *harness) {
+		n := w.start()
+		m := w.message(group, "ada", "why?")
+		m.InReplyTo, m.Quoted = "fake/other", chat.Quoted{Name: "Bob", Text: "It rains."}
+		n.send(m)
+		e := w.message(group, "ada", "robot, why?")
+		e.ID, e.Addressed = m.ID, true
+		w.waitAnswer(n.deliver(chat.Edited{Message: e}))
+		if got := promptText(w.lastPrompt()); !strings.Contains(got, "[In reply to Bob: It rains.]") {
+			w.Errorf(`the prompt is %q; want it to contain "[In reply to Bob: It rains.]"`, got)
+		}
+	})
+}
+
 // ST-21: with the question goes the answer that is being written.
 func TestDeleteWhileAnswering(t *testing.T) {
 	withHarness(t, func(w *harness) {
