@@ -102,6 +102,17 @@ func TestSilentServer(t *testing.T) {
 	})
 }
 
+// A hello without a heartbeat interval is refused: no login is spent on it.
+func TestHelloWithoutAnInterval(t *testing.T) {
+	withBot(t, func(w *botHarness) {
+		w.launch()
+		time.Sleep(time.Hour)
+		if n := len(w.fake.Identifies()); n != 0 {
+			t.Errorf("%d identifies in an hour; want none", n)
+		}
+	}, discordfake.WithHeartbeat(time.Millisecond-1)) // 0 as a number of milliseconds
+}
+
 // DR-29: the pauses grow while nothing stands, and begin again once a connection was healthy, however short.
 func TestPausesBeginAgain(t *testing.T) {
 	withBot(t, func(w *botHarness) {
