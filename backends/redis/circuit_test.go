@@ -242,6 +242,22 @@ func TestBackAtOnce(t *testing.T) {
 	})
 }
 
+// DI-03: the announcement finds out too that Redis is away: the first call after it takes no time.
+func TestAnnouncementFindsOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, b := pretend(t)
+		b.Ledger()
+		time.Sleep(time.Minute)
+		p.become("silent")
+		time.Sleep(beatEvery + limit)
+		synctest.Wait()
+		begun := time.Now()
+		if _, err := b.Tracker().Claim(t.Context(), "ada", "room", 1); err == nil || time.Since(begun) > 0 {
+			t.Errorf("a claim takes %v and fails with %v; want none, and an error", time.Since(begun), err)
+		}
+	})
+}
+
 // works fails the test if a call fails.
 func (p *pretended) works(calls map[string]func() error) {
 	p.Helper()
