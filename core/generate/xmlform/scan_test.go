@@ -121,6 +121,7 @@ func TestForm(t *testing.T) {
 		"<response><text>Hi<actions>REPLY</actions></response>":                                       {"Hi", Result{Calls: reply}},
 		"<response><text>Hi<actions>REPLY</response>":                                                 {"Hi", Result{Calls: reply}},
 		"<response><actions>REPLY<text>Hi</text></response>":                                          {"Hi", Result{Calls: reply}},
+		"<response><text>Hi <thought>hm</thought></text></response>":                                  {"Hi", Result{Thought: "hm"}},
 		"<response><text>The <thought> tag holds thoughts.</text></response>":                         {"The <thought> tag holds thoughts.", Result{}},
 		"<response><text>`<actions>` and `</text>` are tags.</text></response>":                       {"`<actions>` and `</text>` are tags.", Result{}},
 		"<response><text>a ` b</text><actions>REPLY</actions></response>":                             {"a ` b", Result{Calls: reply}},
