@@ -98,6 +98,29 @@ func TestUpload(t *testing.T) {
 	})
 }
 
+// A picture goes without a thumbnail if that is too large or can't be made.
+func TestThumbnailIsLeftOut(t *testing.T) {
+	for name, c := range map[string]struct {
+		size int
+		err  error
+		want bool
+	}{
+		"the largest":    {maxThumbnail, nil, true},
+		"too large":      {maxThumbnail + 1, nil, false},
+		"not a picture":  {1, errors.New("unknown format"), false},
+		"an empty image": {0, nil, false},
+	} {
+		serve(t, func(o *Options) {
+			o.Thumbnail = func(context.Context, []byte) ([]byte, error) { return make([]byte, c.size), c.err }
+		}, accept, func(client *http.Client, _ *answer.Answer) {
+			status, file, why := put(t, client, "k1", "a.png", "image/png", strings.NewReader("\x89PNG\r\n\x1a\n"))
+			if _, got := file["thumbnail"]; status != http.StatusCreated || got != c.want {
+				t.Errorf("%s: %d %q; a thumbnail: %v; want %v", name, status, why, got, c.want)
+			}
+		})
+	}
+}
+
 func TestUploadsRefused(t *testing.T) {
 	form := &bytes.Buffer{}
 	m := multipart.NewWriter(form)
