@@ -232,6 +232,18 @@ func TestTombstonesAreBounded(t *testing.T) {
 	}
 }
 
+// A file of tombstones that can't be shortened is as long as before, and is shortened later.
+func TestTombstonesThatCannotBeShortened(t *testing.T) {
+	missing, unnamable := filepath.Join(t.TempDir(), "missing"), filepath.Join(t.TempDir(), strings.Repeat("a", 250)) // the name of a file next to it is too long
+	require.NoError(t, os.WriteFile(unnamable, []byte("{}\n{}\n{}\n{}\n"), 0o600))
+	for _, path := range []string{missing, unnamable} {
+		f := tombstones{path: path, size: 12}
+		if err := f.shorten(); err == nil || f.size != 12 {
+			t.Errorf("%s is shortened to %d bytes, %v; want 12 and an error", path, f.size, err)
+		}
+	}
+}
+
 // A store that is in use, and a backup that can't be used, leave everything as it is.
 func TestRestoreRefuses(t *testing.T) {
 	path := migrated(t, "parley.db")

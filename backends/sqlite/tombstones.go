@@ -109,17 +109,20 @@ func (f *tombstones) shorten() error {
 	data = data[len(data)/2:]
 	data = data[bytes.IndexByte(data, '\n')+1:]
 	temp, err := tempFor(f.path)
-	if err == nil {
-		err = os.WriteFile(temp, data, 0o600)
+	if err != nil {
+		return err
 	}
-	if err == nil {
+	if err = os.WriteFile(temp, data, 0o600); err == nil {
 		err = syncFile(temp)
 	}
 	if err == nil {
 		err = os.Rename(temp, f.path)
 	}
+	if err != nil {
+		return errors.Join(err, os.Remove(temp))
+	}
 	f.size = int64(len(data))
-	return err
+	return nil
 }
 
 // readTombstones returns the tombstones in a file, which can be missing, and its size. Lines that a crash cut off are
