@@ -38,22 +38,57 @@ func TestFieldsOneAfterTheOther(t *testing.T) {
 		c.Say(connectortest.Ada, c.ada, "9")
 		c.waitShown(c.ada, "⚠️ Guests: it must be between 1 and 8.")
 		c.Say(connectortest.Ada, c.ada, "3")
-		c.waitShown(c.ada, "Day")
+		c.waitAnywhere(c.ada, "Day")
 		c.restart()
 		c.Pass(10 * time.Second)
 		c.Say(connectortest.Ada, c.ada, "24.12.2026")
-		c.waitShown(c.ada, "Where")
+		c.waitAnywhere(c.ada, "Where")
 		c.Pass(10 * time.Second)
 		w.Press(connectortest.Ada, c.ada, 1)
-		c.waitShown(c.ada, "Anything else")
+		c.waitAnywhere(c.ada, "Anything else")
 		c.Say(connectortest.Ada, c.ada, "-")
-		c.waitShown(c.ada, "Booked.")
+		c.waitAnywhere(c.ada, "Booked.")
 		if got := c.modelRequest(1); !strings.Contains(got, wantTable) {
 			c.Errorf("the model reads %s; want %s", got, wantTable)
 		}
 		if got := w.Buttons(c.ada); len(got) > 0 {
 			c.Errorf("the buttons %q are left", got)
 		}
+	})
+}
+
+// A value that is sent right after a wrong one, before that is refused, answers the field, also of a form that a command offers.
+func TestValueRightAfterAWrongOne(t *testing.T) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		bob := c.Direct(connectortest.Bob)
+		c.cfg.People.Hours, c.cfg.Timezone = []string{"Wed 12:00-12:01"}, "UTC"
+		c.startDesk()
+		c.model.Queue(tableForm())
+		c.Say(connectortest.Ada, c.ada, "A table, please")
+		c.waitAnywhere(c.ada, "Guests")
+		c.Say(connectortest.Bob, bob, "/person")
+		c.waitAnywhere(bob, "An address")
+		c.Say(connectortest.Bob, bob, "bob@example.org")
+		c.waitAnywhere(bob, "Your message")
+		for _, value := range []string{"9", "none", "3"} {
+			c.Say(connectortest.Ada, c.ada, value)
+		}
+		for _, text := range []string{strings.Repeat("tea ", 501), "My tea is cold"} {
+			c.Say(connectortest.Bob, bob, text)
+		}
+		c.waitAnywhere(c.ada, "Guests: 3")
+		c.waitAnywhere(bob, "passed your message on")
+		c.Pass(10 * time.Second)
+		for in, want := range map[connectortest.Room]int{c.ada: 2, bob: 1} {
+			if got := strings.Join(connectortest.BotTexts(c, in), "\n"); strings.Count(got, "⚠️") != want {
+				c.Errorf("%s reads %s; want %d refusals", in, got, want)
+			}
+		}
+		if got := strings.Join(connectortest.BotTexts(c, c.ada), "\n"); !strings.Contains(got, "My tea is cold") {
+			c.Errorf("the owner reads %s", got)
+		}
+		c.Say(connectortest.Ada, c.ada, "/stop")
+		c.Pass(10 * time.Second)
 	})
 }
 

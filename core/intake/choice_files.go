@@ -13,7 +13,7 @@ import (
 	"parley/internal/lang"
 )
 
-const aboutFile = "file/" // begins the keys of notices that refuse a file of a form
+const aboutForm = "file/" // begins the keys of notices that refuse a value of a form
 
 // leftover accepts the rest of an album whose first files have answered a field of a form: it must not supersede the form. ok is false for others.
 func (cs *Choices) leftover(ctx context.Context, m chat.Message, asked []chat.Question) (acc chat.Accepted, ok bool, err error) {
@@ -27,7 +27,7 @@ func (cs *Choices) leftover(ctx context.Context, m chat.Message, asked []chat.Qu
 	if err != nil || i < 0 || slices.ContainsFunc(asked, func(q chat.Question) bool { return q.NextField().Name == recent[i].Files[0].Field }) {
 		return acc, false, err
 	}
-	n := chat.Notice{To: chat.Address{Room: m.Room}, Text: "⚠️ " + lang.Say(ctx, "form.files_full"), Key: aboutFile + m.Group}
+	n := chat.Notice{To: chat.Address{Room: m.Room}, Text: "⚠️ " + lang.Say(ctx, "form.files_full"), Key: aboutForm + m.Group}
 	if err = cs.Pairing.Tell(ctx, n); err == nil {
 		m.Kind, m.InReplyTo, m.At = chat.KindCommand, recent[i].InReplyTo, recent[i].At // see isNewest
 		acc, err = cs.Messages.add(ctx, m, admission{known: true}, false)
@@ -35,19 +35,18 @@ func (cs *Choices) leftover(ctx context.Context, m chat.Message, asked []chat.Qu
 	return acc, err == nil, err
 }
 
-// collect adds files to q, which stays open for more, and stores m with them. A redelivery adds nothing. It fails with the error of the store.
+// collect adds files to q, which stays open for more or for another value, and stores m with them. A redelivery adds nothing. It fails with the error of the store.
 func (cs *Choices) collect(ctx context.Context, q chat.Question, asker chat.Run, m chat.Message, files []chat.Attachment) (chat.Accepted, error) {
 	for _, f := range attachment.Clean(files) {
 		if !slices.ContainsFunc(q.Files, func(o chat.Attachment) bool { return o.Ref == f.Ref }) {
 			q.Files = append(q.Files, f)
 		}
 	}
-	q.Asked = time.Now()
-	if err := cs.Store.Ask(ctx, q); err != nil {
-		return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
-	}
 	if len(files) > 0 {
-		m.Files = files
+		m.Files, q.Asked = files, time.Now()
+		if err := cs.Store.Ask(ctx, q); err != nil {
+			return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
+		}
 	}
 	m.Kind, m.InReplyTo, m.At = chat.KindCommand, asker.Said(), q.Asked.Add(-time.Millisecond) // see isNewest
 	return cs.Messages.add(ctx, m, admission{known: true}, false)

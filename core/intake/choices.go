@@ -84,7 +84,7 @@ func (cs *Choices) choose(ctx context.Context, c chat.Choice, id chat.MemoryID, 
 			_, most := field.Files()
 			c.Files = c.Files[:min(len(c.Files), max(0, most-len(chat.Form{Files: q.Files}.FilesOf(field.Name))))]
 		}
-		if wrote == "" && c.Words != "" { // from a form, where the user can correct it; one after the other, the run asks again
+		if wrote == "" && c.Words != "" { // from a form; see typed for a value in a message
 			if refused, wrong := q.Unfit(lang.Of(ctx), c.Words, c.Files); refused != "" {
 				return chat.Accepted{Refused: refused, Unfit: &wrong}, nil
 			}
@@ -314,10 +314,14 @@ func (cs *Choices) typed(ctx context.Context, m chat.Message, asked []chat.Quest
 		}
 		return chat.Accepted{}, false, nil
 	}
-	if unfit != "" { // the question stays, so that the others count
-		err = cs.Pairing.Tell(ctx, chat.Notice{To: chat.Address{Room: m.Room}, Text: "⚠️ " + unfit, Key: aboutFile + string(m.ID)})
+	stays := more && (len(files) > 0 || unfit != "")
+	if why, _ := q.Unfit(lang.Of(ctx), words, files); words != "" && !stays && why != "" {
+		unfit, stays = why, true
 	}
-	if sent := len(files) > 0 || unfit != ""; sent && more && err == nil {
+	if unfit != "" {
+		err = cs.Pairing.Tell(ctx, chat.Notice{To: chat.Address{Room: m.Room}, Text: "⚠️ " + unfit, Key: aboutForm + string(m.ID)})
+	}
+	if err == nil && stays { // for another value, or more files
 		acc, err = cs.collect(ctx, q, asker, m, files)
 		return acc, err == nil, err
 	} else if err != nil {
@@ -394,7 +398,7 @@ func (cs *Choices) isNewest(ctx context.Context, q chat.Question, asker chat.Run
 		if err != nil {
 			return false, fmt.Errorf("read the messages before a question: %w", err)
 		}
-		// The answer that asks, which can be stored between the two reads, earlier choices below it, and notices about files that do not fit.
+		// The answer that asks, which can be stored between the two reads, earlier choices below it, and notices about values that do not fit.
 		own := func(m chat.Memory) bool {
 			if m.ID == asker.Said() || kind == chat.KindCommand && m.InReplyTo == asker.Said() && !m.At.After(q.Asked) {
 				return true
@@ -403,7 +407,7 @@ func (cs *Choices) isNewest(ctx context.Context, q chat.Question, asker chat.Run
 				return false
 			}
 			run, _ := cs.Store.Run(ctx, chat.RunID(m.ID)) // it can have expired
-			return len(run.Inputs) > 0 && strings.HasPrefix(string(run.Inputs[0]), string(chat.NoticeID(q.Room, aboutFile)))
+			return len(run.Inputs) > 0 && strings.HasPrefix(string(run.Inputs[0]), string(chat.NoticeID(q.Room, aboutForm)))
 		}
 		asked := q.Asked
 		if i := slices.IndexFunc(upTo, func(m chat.Memory) bool { return m.ID == asker.Said() }); i >= 0 && upTo[i].At.After(asked) {
