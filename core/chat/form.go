@@ -49,7 +49,8 @@ func (f Form) fill(v lang.Voice, values string) (filled Form, problem string, wr
 // fileValue returns the names of the files that answer f, or the reason for the user why they do not fit. line is the text that came with them.
 func fileValue(v lang.Voice, f answer.Field, line string, files []Attachment) (value, problem string) {
 	least, most := f.Files()
-	skipped := line == "" || line == answer.LeftOut
+	done := most > 1 && (line == "1" || lang.Is("form.opened", strings.TrimRight(line, ".!。！"))) // the number or the words of the button
+	skipped := line == "" || line == answer.LeftOut || done
 	var names []string
 	for _, a := range files {
 		if problem = a.unfit(v, f); problem != "" {
@@ -62,7 +63,7 @@ func fileValue(v lang.Voice, f answer.Field, line string, files []Attachment) (v
 		return "", ""
 	case n == 0:
 		return "", v.Say("form.file")
-	case n < most && !skipped && line != "1" && !lang.Is("form.opened", strings.TrimRight(line, ".!。！")): // not the button, its number or its words
+	case n < most && !skipped:
 		return "", v.Say("form.not_done", "done", v.Say("form.opened"))
 	case n < least || n > most:
 		return "", v.Say("form.file_number", "least", strconv.Itoa(least), "most", strconv.Itoa(most))
@@ -118,9 +119,7 @@ func (q Question) Form(v lang.Voice) (f Form, declined bool, problem string) {
 	n := len(buttons(v, q.Fields[next]))
 	values := q.Options[q.Choice]
 	switch {
-	case q.Choice < n && q.Fields[next].Kind == answer.FileField:
-		values = ""
-	case q.Choice < n:
+	case q.Choice < n && q.Fields[next].Kind == answer.ChoiceField:
 		values = q.Fields[next].Options[q.Choice] // labels can be cut
 	case q.Choice == n:
 		return f, true, ""

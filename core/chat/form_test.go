@@ -1,6 +1,7 @@
 package chat_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,13 +46,19 @@ func TestFilesOfAField(t *testing.T) {
 		"a text after the first": {1, 3, false, "one moment, there is more", []chat.Attachment{text("a", "f")}, "please send more files, or write “Done”.", 1},
 		"Done in words":          {1, 3, false, "Erledigt!", []chat.Attachment{text("a", "f")}, "a", 1},
 		"the number of Done":     {1, 3, false, "1", []chat.Attachment{text("a", "f")}, "a", 1},
+		"Done without a file":    {1, 3, true, "done.", nil, "", 0},
+		"the button":             {1, 3, false, "Done", []chat.Attachment{text("a", "f")}, "a", 1},
+		"the button, none":       {1, 3, false, "Done", nil, "please send a file.", 0},
+		"the button, left out":   {1, 3, true, "Done", nil, "", 0},
 		"a text with the last":   {1, 2, false, "these two", []chat.Attachment{text("a", "f"), text("b", "f")}, "a, b", 2},
 		"without a type":         {1, 1, false, "", []chat.Attachment{{Ref: "a", Field: "f"}}, "only these types of files fit: plain, image.", 0},
 		"a large one":            {1, 1, false, "", []chat.Attachment{big}, "files may be at most 20 MB.", 0},
 	} {
 		q := asksFor(c.least, c.most, c.optional, c.files...)
-		q.Options = append(q.Options, answer.JoinValues(c.words))
-		q.Choice = len(q.Options) - 1
+		if q.Choice = slices.Index(q.Options, c.words); q.Choice < 0 {
+			q.Options = append(q.Options, answer.JoinValues(c.words))
+			q.Choice = len(q.Options) - 1
+		}
 		form, declined, problem := q.Form(lang.In("en"))
 		got := strings.TrimPrefix(problem, "Proof: ")
 		if problem == "" {
