@@ -107,6 +107,7 @@ func TestAlbumForAField(t *testing.T) {
 				w.Send(connectortest.Ada, c.ada, "", picture("album", n))
 				if n == 3 { // the last one comes when the next field is open
 					c.waitAnywhere(c.ada, "Note")
+					c.Pass(time.Second) // a notice that is being sent when the process ends is sent again
 					c.restart()
 					c.Pass(10 * time.Second)
 				}
