@@ -28,6 +28,8 @@ type rooms struct {
 	*storagetest.NotePad
 }
 
+func (rooms) Run(context.Context, chat.RunID) (chat.Run, error) { return chat.Run{}, chat.ErrNotFound }
+
 func (s rooms) Room(_ context.Context, id chat.RoomID) (chat.Room, error) {
 	if strings.HasSuffix(string(id), "unknown") {
 		return chat.Room{}, chat.ErrNotFound

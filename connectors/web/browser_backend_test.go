@@ -152,6 +152,10 @@ func (b *backend) OpenQuestions(context.Context, chat.RoomID) ([]chat.Question, 
 	return b.asks, nil
 }
 
+func (b *backend) Run(_ context.Context, id chat.RunID) (chat.Run, error) {
+	return chat.Run{ID: id, Inputs: []chat.MemoryID{chat.MemoryID(strings.TrimPrefix(string(id), "run/"))}}, nil
+}
+
 func (b *backend) Recent(_ context.Context, room chat.RoomID, kind chat.MemoryKind, _ chat.ResponseID, _ int) ([]chat.Memory, error) {
 	if kind != chat.Said {
 		return nil, nil
@@ -275,6 +279,7 @@ func (r *reply) approve(id string, until time.Time, options ...string) {
 	r.b.mu.Lock()
 	defer r.b.mu.Unlock()
 	r.b.open[id] = r
+	r.b.asks = append(r.b.asks, chat.Question{ID: id, Run: chat.RunID("run/" + r.question.ID), Options: options, Approval: true, Expires: until})
 	r.Apply(answer.Change{Kind: answer.ChoicesChanged, Choices: &answer.Choices{ID: id, Options: options, Approval: true, Until: until.UnixMilli()}})
 }
 

@@ -188,13 +188,19 @@ func (w *Web) waiting(ctx context.Context, offers map[chat.MemoryID]chat.Questio
 		if slices.ContainsFunc(stored, func(m chat.Memory) bool { return m.ID == id }) {
 			continue
 		}
+		run, err := w.opts.Store.Run(ctx, q.Run)
+		if err != nil || len(run.Inputs) == 0 {
+			continue
+		}
 		a, err := w.opts.Answers.Watch(ctx, q.Run)
 		if err != nil {
 			continue
 		}
 		v := a.View()
 		if text := v.Text(); text != "" && !v.Outcome.Done() { // else it is older than the stored messages
-			lines = append(lines, message{ID: string(id), Role: "assistant", Text: text, Timestamp: q.Asked.UnixMilli(), Choices: choicesOf(q), Waiting: true})
+			lines = append(lines, message{
+				ID: string(id), Role: "assistant", Text: text, Timestamp: q.Asked.UnixMilli(), ReplyTo: string(run.Inputs[len(run.Inputs)-1]), Choices: choicesOf(q), Waiting: true,
+			})
 		}
 	}
 	slices.SortFunc(lines, func(a, b message) int { return cmp.Compare(a.Timestamp, b.Timestamp) })

@@ -63,6 +63,7 @@ type Store interface {
 	storage.Files
 	storage.Uploads
 	OpenQuestions(ctx context.Context, room chat.RoomID) ([]chat.Question, error)
+	Run(ctx context.Context, id chat.RunID) (chat.Run, error)
 	// Mark is that of storage.Inbox.
 	Mark(ctx context.Context, room chat.RoomID, id chat.MemoryID) (chat.Accepted, error)
 	// Known is that of storage.Inbox.

@@ -353,6 +353,7 @@ export class Controller {
   #recall(messages: Message[]): void {
     this.#do({ type: 'history', messages });
     const shown = messages.filter(({ waiting }) => !waiting);
+    const waits = new Set(messages.map(({ waiting, replyToMessageId }) => waiting && replyToMessageId));
     const answers = new Set<string>();
     let open: Message | null = null;
     for (const message of shown) { // a choice for an answer in progress is none of its own
@@ -362,7 +363,10 @@ export class Controller {
         open = null;
       } else if (clientMessageId && (!replyToMessageId || answers.has(replyToMessageId))) open = message;
     }
-    if (open && !this.state.items.some(({ key }) => key === `${open.clientMessageId}/answer`)) this.#rejoin(open);
+    for (const message of shown) { // an answer can wait for a choice while later ones end
+      const { id, clientMessageId } = message;
+      if (clientMessageId && (message === open || waits.has(id)) && !this.state.items.some(({ key }) => key === `${clientMessageId}/answer`)) this.#rejoin(message);
+    }
     this.loaded();
   }
 
