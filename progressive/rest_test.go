@@ -120,6 +120,22 @@ func TestAnswersThatFitStay(t *testing.T) {
 	}
 }
 
+// ST-29: a rest that is larger than a file can be is cut between two characters.
+func TestRestIsCutToAFile(t *testing.T) {
+	rest := func(largest int) string {
+		p := capped(3)
+		p.MostFile = largest
+		parts := p.Parts(whole(paragraphs(100) + strings.Repeat("é", 10)))
+		return string(parts[len(parts)-1].File.Data)
+	}
+	all := rest(0)
+	for less, want := range map[int]string{0: all, 1: strings.TrimSuffix(all, "é"), 2: strings.TrimSuffix(all, "é"), 3: strings.TrimSuffix(all, "éé")} {
+		if got := rest(len(all) - less); got != want {
+			t.Errorf("the largest file has %d bytes less than the rest: it has %d, and ends with %q; want %d", less, len(got), got[len(got)-6:], len(want))
+		}
+	}
+}
+
 // ST-29: the file with the rest opens a block of code again if, and only if, the answer is cut within one.
 func TestRestKnowsWhereCodeEnds(t *testing.T) {
 	for name, c := range map[string]struct{ begins, file string }{
