@@ -179,6 +179,23 @@ func TestCommandsAreGivenOnce(t *testing.T) {
 	})
 }
 
+// A reply with /why shows how an old answer came about.
+func TestWhyOfAnOldAnswer(t *testing.T) {
+	withHarness(t, func(w *harness) {
+		n := w.start()
+		old := n.sendText("A")
+		w.waitAnswer(old)
+		for range 60 {
+			w.waitAnswer(n.sendText("B"))
+		}
+		m := w.message(room, "ada", "/why")
+		m.InReplyTo = chat.MemoryID(w.run(old).Shown[0].ID)
+		if _, said := w.waitAnswer(n.send(m)); !strings.HasPrefix(said, "Answer `"+string(old.Run)+"`") {
+			w.Errorf("a reply with /why to an answer of 60 turns ago is answered %q; want its receipt", said)
+		}
+	})
+}
+
 // /stop is obeyed at once, as a message too, on every replica, and leaves nothing behind.
 func TestStopFromAnotherReplica(t *testing.T) {
 	withHarness(t, func(w *harness) {

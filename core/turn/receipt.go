@@ -223,7 +223,7 @@ func (cr *commandRun) why(ctx context.Context) (said string, err error) {
 		if m.InReplyTo != "" {
 			in, message := path.Split(string(m.InReplyTo)) // a platform can name a message with its chat or without
 			for _, name := range []string{message, path.Base(in) + "/" + message} {
-				run, err := cr.Store.RunShowing(ctx, m.Room, false, name, 50)
+				run, err := cr.Store.RunShowing(ctx, m.Room, false, name, 1000) // turns: a command is seldom
 				if chat.Unless(err, chat.ErrNotFound) != nil {
 					return err
 				}
