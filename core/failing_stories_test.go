@@ -139,6 +139,11 @@ var failingStories = map[string]func(s *narrator){
 			s.Errorf("it says %q; want the receipt", said)
 		}
 	},
+	"commands": func(s *narrator) {
+		for _, command := range []string{"/link", "/unlink", "/memory", "/language de"} {
+			s.waitAnswer(s.say(command))
+		}
+	},
 	"a choice": func(s *narrator) {
 		s.waitAnswer(s.say("A"))
 		var acc chat.Accepted
@@ -267,7 +272,9 @@ func playFailing(t *testing.T, story func(*narrator), double *failingStore, want
 			c.Update("Under way.")
 			return action.Result{Text: "done"}, nil
 		}}
-		w.cfg.Plugins = []action.Plugin{{Name: "test", Actions: []action.Action{do}, ChoiceHandlers: []action.ChoiceHandler{&chooser{says: "So be it."}}}}
+		w.cfg.Plugins = []action.Plugin{{Name: "test", Actions: []action.Action{do}, ChoiceHandlers: []action.ChoiceHandler{&chooser{says: "So be it."}}, Commands: []action.Command{
+			{Name: chat.MemoryCommand, Run: func(_ context.Context, c action.CommandCall) (string, error) { return "Of " + string(c.Room.ID), nil }},
+		}}}
 		s.n = w.start()
 		story(s)
 		synctest.Wait()

@@ -117,10 +117,13 @@ func (cr *commandRun) plugin(ctx context.Context) (string, error) {
 				continue
 			}
 			call := action.CommandCall{Message: m, Arguments: arguments}
-			if call.Room, err = cr.Store.Room(ctx, m.Room); err != nil {
-				return "", err
-			}
-			if call.Owner, err = cr.Recaller.Pairing.Owns(ctx, m.Author); err != nil {
+			err = cr.journal.persist(ctx, func() error {
+				if call.Room, err = cr.Store.Room(ctx, m.Room); err == nil {
+					call.Owner, err = cr.Recaller.Pairing.Owns(ctx, m.Author)
+				}
+				return err
+			})
+			if err != nil {
 				return "", err
 			}
 			var said string
@@ -173,15 +176,18 @@ func (cr *commandRun) link(ctx context.Context) (said string, err error) {
 	if err != nil {
 		return "", err
 	}
-	room, err := cr.Store.Room(ctx, m.Room)
-	if err != nil {
-		return "", err
-	}
-	lasts, err := cr.lasts(ctx, m)
-	if err != nil {
-		return "", err
-	}
-	said, ask, err := cr.Links.Command(ctx, m, room, lasts)
+	var ask *chat.Question
+	err = cr.journal.persist(ctx, func() error {
+		room, err := cr.Store.Room(ctx, m.Room)
+		if err != nil {
+			return err
+		}
+		lasts, err := cr.lasts(ctx, m)
+		if err == nil {
+			said, ask, err = cr.Links.Command(ctx, m, room, lasts)
+		}
+		return err
+	})
 	if err == nil && ask != nil {
 		_, err = cr.asking.ask(ctx, *ask)
 	}
