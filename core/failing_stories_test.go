@@ -140,7 +140,7 @@ var failingStories = map[string]func(s *narrator){
 		}
 	},
 	"commands": func(s *narrator) {
-		for _, command := range []string{"/link", "/unlink", "/memory", "/language de"} {
+		for _, command := range []string{"/notify on", "/link", "/unlink", "/memory", "/language de"} {
 			s.waitAnswer(s.say(command))
 		}
 	},

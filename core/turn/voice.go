@@ -123,16 +123,16 @@ func (cr *commandRun) onOrOff(ctx context.Context, about, on, off string) (is, n
 // saveDetail stores a detail for all accounts of a person, and returns the account as it is then. It fails with the error of the
 // store.
 func (cr *commandRun) saveDetail(ctx context.Context, who chat.EntityID, about, is string) (person chat.Entity, err error) {
-	return person, cr.journal.persist(ctx, func() error {
+	err = cr.journal.persist(ctx, func() error {
 		accounts, err := access.AccountsOf(ctx, cr.Links.Store, who)
 		for i, id := range accounts {
 			var e chat.Entity
 			if err == nil {
 				e, err = cr.Store.Entity(ctx, id)
 			}
-			if err == nil {
+			if err = chat.Unless(err, chat.ErrNotFound); err == nil { // an account is not stored if the store failed at its first message
 				old := e.Details
-				e.Details = map[string]string{about: is}
+				e.ID, e.Details = id, map[string]string{about: is}
 				_, err = cr.Store.SaveEntity(ctx, e)
 				if e.Details = chat.Detailed(old, e.Details); i == 0 {
 					person = e
@@ -141,4 +141,5 @@ func (cr *commandRun) saveDetail(ctx context.Context, who chat.EntityID, about, 
 		}
 		return err
 	})
+	return person, err
 }
