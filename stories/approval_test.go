@@ -282,7 +282,7 @@ func TestChatReplacedRequestHasNoButtons(t *testing.T) {
 	})
 }
 
-// /stop and the end of the time deny, and a newer message does not.
+// /stop, also while the request is being shown, and the end of the time deny, and a newer message does not.
 func TestChatApprovalEnds(t *testing.T) {
 	onEachPlatform(t, nil, func(c *chatHarness) {
 		s, w := withShop(c, nil), c.Platform.(buttonPlatform)
@@ -290,7 +290,6 @@ func TestChatApprovalEnds(t *testing.T) {
 			c.model.Queue(modelfake.Script{modelfake.ToolCall("c", "shop__order", `{"item":"tea"}`)})
 			c.Say(connectortest.Ada, c.ada, "Order tea")
 			c.waitShown(c.ada, `{"item":"tea"}`)
-			c.Pass(time.Second)
 			if then != "" {
 				c.Say(connectortest.Ada, c.ada, then)
 			}

@@ -73,6 +73,9 @@ func (e *ending) decide(err error) (*chat.Verdict, error) {
 		e.abandon()
 	}
 	e.calls.EndCalls(err)
+	if err != nil {
+		e.waiting.close()
+	}
 	e.waiting.hold.notice("")
 	v := e.verdict(err)
 	return &v, nil

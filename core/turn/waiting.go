@@ -106,9 +106,6 @@ func (w *waiting) resume() {
 		return
 	}
 	for _, c := range w.from.Changes {
-		if c.Kind == answer.Callback && w.ended() != nil { // it waits no longer, and the call is not made again
-			c.Text = withoutHourglass(c.Text)
-		}
 		w.at.answer.Apply(c)
 	}
 	if w.at.answer.View().Choices != nil {
@@ -124,10 +121,14 @@ func (w *waiting) resume() {
 	}
 }
 
-// withoutHourglass returns text without its lines about a waiting call.
-func withoutHourglass(text string) string {
-	lines := slices.DeleteFunc(strings.Split(text, "\n"), func(l string) bool { return strings.HasPrefix(l, "⏳ ") })
-	return strings.TrimSpace(strings.Join(lines, "\n"))
+// close removes the lines about waiting from the calls that are not made, as the run ends.
+func (w *waiting) close() {
+	for _, s := range w.at.answer.View().Segments {
+		lines := slices.DeleteFunc(strings.Split(s.Text, "\n"), func(l string) bool { return strings.HasPrefix(l, "⏳ ") })
+		if now := strings.TrimSpace(strings.Join(lines, "\n")); s.Call != "" && !s.Tool.Success && strings.Contains(s.Text, "⏳ ") {
+			w.at.answer.Apply(answer.Change{Kind: answer.Callback, Call: s.Call, Text: now, Files: s.Files})
+		}
+	}
 }
 
 // ended returns the error for a run that was to end while it was parked, or before an earlier holder parked it or died; otherwise nil.
