@@ -3,6 +3,7 @@ package stories_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"strings"
@@ -160,6 +161,12 @@ func TestFormIsOnThePage(t *testing.T) {
 		if !maps.Equal(refusal.Fields, want) {
 			t.Errorf("the values are refused by %q; want %q", refusal.Fields, want)
 		}
+		resp, err := s.browser.HTTP.Post(s.browser.Base+"/api/conversations/"+id+"/messages/stream", "application/json", strings.NewReader(`{"clientMessageId":"k2","text":"9"}`))
+		s.Must(err)
+		if text := string(require.Value(io.ReadAll(resp.Body))(s)); resp.StatusCode != http.StatusConflict || !strings.Contains(text, "it must be between 1 and 8.") {
+			t.Errorf("a wrong value in words is answered with %d: %s", resp.StatusCode, text)
+		}
+		_ = resp.Body.Close()
 		s.restart() // while the form is open
 		time.Sleep(time.Minute)
 		if got := fmt.Sprint(post("3", "2026-12-24", "Garden", ""), post("4", "2026-12-24", "Garden", "")); got != "200 409" {

@@ -150,6 +150,8 @@ func (w *Web) submitQuestion(r *http.Request, room chat.Room, payer chat.EntityI
 		no := refused(http.StatusConflict, "refused.sent_before")
 		no.code = "CHAT_IDEMPOTENCY_CONFLICT"
 		return nil, no
+	case acc.Refused != "":
+		return nil, refused(http.StatusConflict, acc.Refused)
 	}
 	wants := wishes{legacy: q.StreamProtocol == "legacy", reasoning: q.Reasoning, details: who.details}
 	return &accepted{acc, room.ID, wants.from(q.After)}, nil

@@ -233,8 +233,8 @@ type Accepted struct {
 	Response  ResponseID
 	Duplicate bool // a redelivery; Run and Response are those of the first delivery
 	Altered   bool // a duplicate with another text than the stored one
-	// Refused is a private reply to the user whose [Choice], or whose [Edited] with Again, had no effect, or whose message with
-	// an [Address.Response] gets no run.
+	// Refused is a private reply to the user whose [Choice], or whose [Edited] with Again, had no effect, whose message with
+	// an [Address.Response] gets no run, or whose message in a room of the kind [API] answers a question with a value that does not fit.
 	Refused string
 	// MayAsk reports whether Refused is about access that an owner can give: a [Choice] with [AccessButton] asks them.
 	MayAsk bool

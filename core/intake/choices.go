@@ -319,7 +319,9 @@ func (cs *Choices) typed(ctx context.Context, m chat.Message, asked []chat.Quest
 		unfit, stays = why, true
 	}
 	if unfit != "" {
-		err = cs.Pairing.Tell(ctx, chat.Notice{To: chat.Address{Room: m.Room}, Text: "⚠️ " + unfit, Key: aboutForm + string(m.ID)})
+		if acc, err = cs.refuse(ctx, m, unfit, aboutForm, len(files) > 0); acc.Refused != "" {
+			return acc, true, nil
+		}
 	}
 	if err == nil && stays { // for another value, or more files
 		acc, err = cs.collect(ctx, q, asker, m, files)
@@ -330,9 +332,19 @@ func (cs *Choices) typed(ctx context.Context, m chat.Message, asked []chat.Quest
 	c := chat.Choice{Question: q.ID, Option: i, Words: words, Files: files, Room: m.Room, Author: m.Author, BilledTo: m.Address.BilledTo, Name: m.Name, Roles: m.Roles}
 	acc, err = cs.choose(ctx, c, m.ID, cmp.Or(m.Text, words))
 	if edits && err == nil && acc.Refused != "" { // else it would be a message to the agent
-		return chat.Accepted{Memory: m.ID}, true, cs.Pairing.Tell(ctx, chat.Notice{To: chat.Address{Room: m.Room}, Text: "⚠️ " + acc.Refused, Key: "edit/" + string(m.ID)})
+		acc, err = cs.refuse(ctx, m, acc.Refused, "edit/", false)
+		return acc, true, err
 	}
 	return acc, err == nil && acc.Refused == "", err
+}
+
+// refuse tells the author of m why it has no effect, or only in part: if it has none, in the reply to a request of the web, and else by a notice
+// with a key that begins with about. It fails with the error of the store.
+func (cs *Choices) refuse(ctx context.Context, m chat.Message, why, about string, partly bool) (chat.Accepted, error) {
+	if m.Place.Kind == chat.API && !partly {
+		return chat.Accepted{Refused: why}, nil
+	}
+	return chat.Accepted{Memory: m.ID}, cs.Pairing.Tell(ctx, chat.Notice{To: chat.Address{Room: m.Room}, Text: "⚠️ " + why, Key: about + string(m.ID)})
 }
 
 // tooLate reports whether m, in a talk with a person, replies to a request that has closed, and tells its author. It would otherwise go to the other
@@ -346,8 +358,8 @@ func (cs *Choices) tooLate(ctx context.Context, m chat.Message, talks bool) (acc
 		run, failed := cs.Store.RunShowing(ctx, m.Room, false, name, cardDepth)
 		q, none := cs.Store.QuestionOf(ctx, run.ID)
 		if err = chat.Unless(cmp.Or(failed, none), chat.ErrNotFound); failed == nil && none == nil && q.Approval {
-			n := chat.Notice{To: chat.Address{Room: m.Room}, Text: "⚠️ " + lang.Say(ctx, "choice.closed"), Key: "late/" + string(m.ID)}
-			return chat.Accepted{Memory: m.ID}, true, cs.Pairing.Tell(ctx, n)
+			acc, err = cs.refuse(ctx, m, lang.Say(ctx, "choice.closed"), "late/", false)
+			return acc, true, err
 		}
 	}
 	return chat.Accepted{}, false, err
