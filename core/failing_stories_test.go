@@ -144,6 +144,13 @@ var failingStories = map[string]func(s *narrator){
 			s.waitAnswer(s.say(command))
 		}
 	},
+	"a code that links": func(s *narrator) {
+		said := s.hears("olga", "/link "+s.codeIn(s.hears("ada", "/link")))
+		if !strings.Contains(said, "your account, too?") {
+			s.Errorf("the code is answered %q; want the question", said)
+		}
+		s.chat.forgetSeen() // the question stays open
+	},
 	"a choice": func(s *narrator) {
 		s.waitAnswer(s.say("A"))
 		var acc chat.Accepted

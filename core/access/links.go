@@ -161,7 +161,7 @@ func (l *Links) Redeem(ctx context.Context, m chat.Memory, r chat.Room, text str
 		return lang.Say(ctx, "link.wrong"), nil, err
 	}
 	if err := l.Store.SaveNote(ctx, chat.RoomNote{Room: found[0].Room, Kind: chat.LinkCodeNote, Key: found[0].Key}); err != nil {
-		return "", nil, err
+		l.Log.Warn("a used code can't be deleted; it expires by itself", "err", err)
 	}
 	q, err := is.question(ctx, is.To)
 	return lang.Say(ctx, "link.ask_other", "account", is.From.label()), &q, err
