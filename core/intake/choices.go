@@ -278,7 +278,7 @@ func (cs *Choices) typed(ctx context.Context, m chat.Message, asked []chat.Quest
 	if err != nil {
 		return chat.Accepted{}, false, chat.Unless(err, chat.ErrNotFound)
 	}
-	if talks && !reply {
+	if !reply && (talks || q.Approval && m.InReplyTo != "") { // a reply to one request must not decide another
 		return cs.tooLate(ctx, m, talks)
 	}
 	if q, err = cs.gather(ctx, q); err != nil {

@@ -119,22 +119,21 @@ func (s *wordsStore) Question(context.Context, string) (chat.Question, error) {
 // Words of a user's own answer a request for approval only if they refuse it, or if it takes replies and they are one.
 func TestWordsForAnApproval(t *testing.T) {
 	for _, c := range []struct {
-		text           string
-		replies, reply bool
-		want           bool
+		text    string
+		replies bool
+		to      chat.MemoryID
+		want    bool
 	}{
-		{"a new text", true, true, true}, {"a new text", true, false, false}, {"a new text", false, true, false}, {"a new text", false, false, false},
-		{"Deny: too dear", false, false, true},
+		{"a new text", true, "card", true}, {"a new text", true, "", false}, {"a new text", false, "card", false}, {"a new text", false, "", false},
+		{"Deny: too dear", false, "", true}, {"Deny: too dear", false, "card", true}, {"Deny: too dear", false, "another", false},
+		{`Edit: {"a": 1}`, false, "", true}, {`Edit: {"a": 1}`, false, "card", true}, {`Edit: {"a": 1}`, false, "another", false},
 	} {
 		store := &wordsStore{}
-		cs := &Choices{Store: store, Admission: &Admission{}}
-		q := chat.Question{ID: "q", Run: "room#1", Options: []string{"Allow", "Deny"}, Other: "Why?", Approval: true, Replies: c.replies}
-		m := chat.Message{Memory: chat.Memory{ID: "m", Room: "room", Text: c.text}}
-		if c.reply {
-			m.InReplyTo = "card"
-		}
+		cs := &Choices{Store: store, Admission: &Admission{}, Pairing: &access.Pairing{Tell: func(context.Context, chat.Notice) error { return nil }}}
+		q := chat.Question{ID: "q", Run: "room#1", Options: []string{"Allow", "Deny"}, Other: "Why?", Approval: true, Replies: c.replies, Edit: &chat.Edit{}}
+		m := chat.Message{Memory: chat.Memory{ID: "m", Room: "room", Text: c.text, InReplyTo: c.to}}
 		if _, _, err := cs.typed(t.Context(), m, []chat.Question{q}, false); err != nil || (store.chosen == 1) != c.want {
-			t.Errorf("%q, a reply: %v, to a question for replies: %v: it was a choice %d times, %v; want %v", c.text, c.reply, c.replies, store.chosen, err, c.want)
+			t.Errorf("%q, a reply to %q, a question for replies: %v: it was a choice %d times, %v; want %v", c.text, c.to, c.replies, store.chosen, err, c.want)
 		}
 	}
 }
