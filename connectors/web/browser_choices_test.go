@@ -29,6 +29,11 @@ func playApproval(t *testing.T, g *gateway, p *tab) {
 	card()
 	p.do(chromedp.Reload())
 	card()
+	g.mu.Lock() // what comes unasked is shown above it
+	g.said[r.question.Room] = append(g.said[r.question.Room], chat.Memory{ID: "late", Room: r.question.Room, Author: "agent", Text: "Anyone there?", At: time.Now()})
+	g.mu.Unlock()
+	p.wait(lines + `.includes('Anyone there?|')`)
+	card()
 	p.send("how much is it?") // an answer to another message does not hide it
 	other := g.next(t)
 	other.say("Three euros.")

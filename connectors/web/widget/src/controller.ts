@@ -41,8 +41,8 @@ export class Controller {
     this.#tabs = 'BroadcastChannel' in window ? new BroadcastChannel(place) : null;
     this.#tabs?.addEventListener('message', ({ data }) => {
       if (!this.conversation.is(data.id)) return;
-      if (this.#turns.size > 0) this.#missed = true;
-      else this.#sync();
+      if (this.#idle()) this.#sync();
+      else this.#missed = true;
     });
   }
 
@@ -253,9 +253,14 @@ export class Controller {
     for (const other of this.#turns) if (other.asker === turn) this.#do({ type: 'reveal', key: other.key });
     this.#do({ type: 'busy', busy: this.#turns.size });
     this.#tabs?.postMessage({ id: this.conversation.id });
-    if (this.#turns.size > 0) return;
+    if (!this.#idle()) return;
     if (this.#missed) this.#sync();
     this.#watch();
+  }
+
+  // idle reports whether no answer is being written: each in progress waits for a choice.
+  #idle(): boolean {
+    return [...this.#turns].every((turn) => this.state.items.some((item) => item.key === turn.key && item.kind === 'answer' && item.offer));
   }
 
   // watch shows changes that come unasked, such as messages of a person, edits and deletions: at once, then within seconds, and more and more seldom
@@ -268,7 +273,7 @@ export class Controller {
     for (let wait = 500; ; wait = Math.max(5000, (Date.now() - since) / 6)) {
       await pause(wait, signal);
       const messages = this.conversation.id && !signal.aborted && await this.conversation.messages(signal, () => {}).catch(() => null);
-      if (signal.aborted || this.#turns.size > 0) return;
+      if (signal.aborted || !this.#idle()) return;
       const { items } = messages ? reduce(this.state, { type: 'history', messages }) : this.state;
       if (!messages || stored(items) === stored(this.state.items)) continue;
       since = Date.now();
@@ -283,6 +288,7 @@ export class Controller {
     turn.cut = false;
     if (turn.asker && saysMore(frame)) this.#do({ type: 'reveal', key: turn.key });
     this.#do({ type: 'frame', key: turn.key, frame });
+    if (frame.type === 'status' && frame.kind === 'choices' && frame.choices) this.#watch();
     if (frame.type !== 'done') return;
     const answer = this.state.items.find((item): item is Answer => item.kind === 'answer' && item.key === turn.key);
     if (answer && !answer.hidden) this.answered(answer);
@@ -347,7 +353,7 @@ export class Controller {
     this.#missed = false;
     const { signal } = this;
     const messages = await this.conversation.messages(signal, () => {}).catch(() => null);
-    if (messages && !signal.aborted && this.#turns.size === 0) this.#recall(messages);
+    if (messages && !signal.aborted && this.#idle()) this.#recall(messages);
   }
 
   #recall(messages: Message[]): void {
@@ -363,9 +369,10 @@ export class Controller {
         open = null;
       } else if (clientMessageId && (!replyToMessageId || answers.has(replyToMessageId))) open = message;
     }
+    const joins = this.#turns.size === 0;
     for (const message of shown) { // an answer can wait for a choice while later ones end
       const { id, clientMessageId } = message;
-      if (clientMessageId && (message === open || waits.has(id)) && !this.state.items.some(({ key }) => key === `${clientMessageId}/answer`)) this.#rejoin(message);
+      if (joins && clientMessageId && (message === open || waits.has(id)) && !this.state.items.some(({ key }) => key === `${clientMessageId}/answer`)) this.#rejoin(message);
     }
     this.loaded();
   }

@@ -99,7 +99,7 @@ const unanswered = (key: string, of: string): Answer => ({
 });
 
 // recalled makes the items of a history. Those that are shown already keep their keys, and answers with the same text all that a history lacks. The end
-// of an answer without a message, such as that none was needed, stays below its question.
+// of an answer without a message, such as that none was needed, stays below its question, and answers in progress stay below all.
 function recalled(before: Item[], messages: Message[]): Item[] {
   const keys = new Map(before.flatMap(({ id, key }) => (id ? [[id, key]] : [])));
   const out: Item[] = [];
@@ -122,7 +122,7 @@ function recalled(before: Item[], messages: Message[]): Item[] {
     const now = fromHistory(message, key, of);
     out.push({ ...(was?.text === now.text ? was : now), hidden: false, rating: now.rating, offer: now.offer, fresh: before.length > 0 && !was });
   }
-  return out;
+  return [...out, ...before.filter((item) => item.kind === 'answer' && item.live && !out.some(({ id, key }) => key === item.key || (id && id === item.id)))];
 }
 
 function fromHistory(message: Message, key: string, of: string): Answer {
@@ -191,7 +191,7 @@ const reasons = (): Record<string, string> => ({
   timeout: t('This took too long.'),
 });
 
-function finished(answer: Answer, { fullText = '', messageId, failureKind, interrupted, noResponseReason, reason, actionCallbackHistory = [], choices }: DoneFrame): Answer {
+function finished(answer: Answer, { fullText = '', messageId, failureKind, interrupted, noResponseReason, reason, actionCallbackHistory = [], choices, kind }: DoneFrame): Answer {
   const failed = Boolean(failureKind) || noResponseReason === 'failed' || noResponseReason === 'timeout';
   const cut = (interrupted && (below.exec(fullText) ?? (failed ? null : alone.exec(fullText)))) || null;
   const text = cut ? fullText.slice(0, cut.index) : fullText;
@@ -200,5 +200,5 @@ function finished(answer: Answer, { fullText = '', messageId, failureKind, inter
     const kept = noResponseReason ? { ...call, images: [], files: [] } : call;
     return ['end', 'failed'].includes(call.stage) ? kept : { ...kept, stage: 'failed', state: t('not finished') };
   });
-  return { ...said(answer, text, text === answer.text), calls, live: false, hidden: answer.hidden || noResponseReason === 'relayed' || (noResponseReason === 'ignored' && Boolean(answer.choice)), status: '', failed, unable: failed || Boolean(reason), note, trail: actionCallbackHistory, id: messageId ?? answer.id, at: Date.now(), offer: choices ? { ...choices, live: false, off: false } : null };
+  return { ...said(answer, text, text === answer.text), calls, live: false, hidden: answer.hidden || noResponseReason === 'relayed' || (noResponseReason === 'ignored' && (Boolean(answer.choice) || kind === 'chosen')), status: '', failed, unable: failed || Boolean(reason), note, trail: actionCallbackHistory, id: messageId ?? answer.id, at: Date.now(), offer: choices ? { ...choices, live: false, off: false } : null };
 }

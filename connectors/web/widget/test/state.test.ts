@@ -31,6 +31,11 @@ test('an end closes calls and says why', () => {
   assert.equal(after({ type: 'done', noResponseReason: 'limited', reason: 'Tomorrow again.' }).note, 'Tomorrow again.');
 });
 
+test('words that were a choice have no answer of their own', () => {
+  const done = (kind?: string): Frame => ({ type: 'done', noResponseReason: 'ignored', ...(kind && { kind }) });
+  assert.deepEqual([after(done('chosen')).hidden, after(done()).hidden], [true, false]);
+});
+
 test('events change nothing that they are not about, and never the state itself', () => {
   const frozen = Object.freeze({ ...asked(), items: Object.freeze(asked().items) as unknown as State['items'] });
   const next = reduce(frozen, { type: 'frame', key: 'a', frame: { type: 'token', text: 'x' } });
