@@ -613,6 +613,7 @@ func TestPersonOutsideOfTheOpeningHours(t *testing.T) {
 		bob := c.Direct(connectortest.Bob)
 		c.cfg.People.Hours, c.cfg.Timezone = []string{"Wed 12:00-12:01"}, "UTC"
 		c.startDesk()
+		const address = "bob_b_b@example.org, Tel: +49 (0)30 1234_5, https://bob_b.example, Lange Allee 123, 10115 Berlin"
 		page, sent, times := c.newConversation(), 0, 0
 		sides := []struct {
 			say   func(string)
@@ -624,14 +625,20 @@ func TestPersonOutsideOfTheOpeningHours(t *testing.T) {
 		ask := func(words, asks string, after time.Duration) {
 			c.Helper()
 			times++
-			for _, side := range sides {
+			for i, side := range sides {
 				say := func(text string) { side.say(text); c.Pass(10 * time.Second) }
 				say(words)
 				c.Pass(after)
 				if got := side.shown(); !strings.Contains(got, asks) || strings.Count(got, "You can leave a message") != times {
 					c.Errorf("a request is answered with %s", got)
 				}
-				say("bob@example.org")
+				if i == 0 { // the page refuses the request
+					say(strings.Repeat("b", 201))
+				}
+				if got := side.shown(); i == 0 && strings.Count(got, "to 200 characters") != times {
+					c.Errorf("after an address that is too long comes %s", got)
+				}
+				say(address)
 				if got := side.shown(); strings.Count(got, "Your message") != times {
 					c.Errorf("after the address comes %s", got)
 				}
@@ -643,7 +650,7 @@ func TestPersonOutsideOfTheOpeningHours(t *testing.T) {
 					c.Errorf("after the message comes %s", got)
 				}
 				all := c.since(c.ada, 0)
-				if got := all[len(all)-1]; !strings.Contains(got, "bob@example.org") || !strings.Contains(got, "My tea is cold") || !strings.Contains(got, "has left a message") {
+				if got := all[len(all)-1]; !strings.Contains(got, address) || !strings.Contains(got, "My tea is cold") || !strings.Contains(got, "has left a message") {
 					c.Errorf("the owner reads %s", got)
 				}
 			}

@@ -166,7 +166,14 @@ func (d *Pairing) PassOn(ctx context.Context, key, replyTo, said string) error {
 	case len(rooms) == 0:
 		return chat.ErrUnreached
 	}
-	return d.TellOwners(ctx, key, "owner.contact", "address", strings.ReplaceAll(replyTo, "`", ""), "text", text.Forwarded("", said))
+	return d.TellOwners(ctx, key, "owner.contact", "address", asCode(replyTo), "text", text.Forwarded("", said))
+}
+
+const mostAddress = 200 // characters of an address for a reply
+
+// asCode returns an address as it was written, for sentences that have it between backquotes.
+func asCode(address string) string {
+	return text.OneLine(strings.ReplaceAll(address, "`", ""), mostAddress)
 }
 
 // TellUnconfirmed tells the owners that answers may not have arrived, once an hour: an outage can concern many chats.

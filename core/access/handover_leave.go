@@ -35,9 +35,10 @@ func (a Policy) hours(v lang.Voice) string {
 
 // leaveForm returns the question of a form that takes a message of who for the staff, and its text.
 func leaveForm(ctx context.Context, who chat.EntityID) (ask *chat.Question, asks string) {
-	most := float64(mostLeft)
+	address, most := float64(mostAddress), float64(mostLeft)
 	ask, asks = formQuestion(ctx, who, "", chat.Form{Fields: []answer.Field{
-		{Name: "address", Title: lang.Say(ctx, "person.address"), Kind: answer.TextField}, {Name: "text", Title: lang.Say(ctx, "person.message"), Kind: answer.TextField, Max: &most},
+		{Name: "address", Title: lang.Say(ctx, "person.address"), Kind: answer.TextField, Max: &address},
+		{Name: "text", Title: lang.Say(ctx, "person.message"), Kind: answer.TextField, Max: &most},
 	}})
 	return ask, chat.JoinParagraphs(lang.Say(ctx, "person.leave"), asks)
 }
@@ -75,13 +76,13 @@ func (hs *Handovers) leave(ctx context.Context, q chat.Question) (string, error)
 	for id, desk := range staff {
 		if err == nil {
 			err = hs.tell(ctx, id, desk, "left/"+q.ID, "person.left_message", "user", text.Unmarked(Handover{Name: text.Label(q.Name)}.User(hs.Speak(ctx, id))), "platform", room.Connector,
-				"address", text.Unmarked(fields[0].Value), "text", text.Forwarded("", fields[1].Value))
+				"address", asCode(fields[0].Value), "text", text.Forwarded("", fields[1].Value))
 		}
 	}
 	if err == nil && len(staff) == 0 { // the operator's page lists the message
 		var h Handover
 		m := chat.Memory{Room: q.Room, Author: q.By, Name: q.Name}
-		if h, err = hs.request(ctx, m, text.OneLine(fields[0].Value+": "+fields[1].Value, mostLeft), true); err == nil && h.ID == "" {
+		if h, err = hs.request(ctx, m, text.OneLine(fields[0].Value+": "+fields[1].Value, mostAddress+2+mostLeft), true); err == nil && h.ID == "" {
 			return lang.Say(ctx, "person.none"), nil
 		}
 	}
