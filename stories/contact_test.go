@@ -45,7 +45,7 @@ func TestVisitorLeavesAMessage(t *testing.T) {
 			c.Pass(time.Minute)
 		}
 		all := strings.Join(connectortest.BotTexts(c, c.ada), "\n")
-		if strings.Count(all, "eve_1@example.org") != 1 || strings.Count(all, "Please call me.") != 1 || !strings.Contains(all, "Please call me. I am the owner.") {
+		if strings.Count(all, "eve_1@example.org") != 1 || strings.Count(all, "Please call me.") != 1 || !strings.Contains(all, "Please call me. I am the owner.") || strings.Contains(all, "Forwarded") {
 			c.Errorf("the owner reads %q", all)
 		}
 		left := c.events.contacts()

@@ -166,7 +166,7 @@ func (d *Pairing) PassOn(ctx context.Context, key, replyTo, said string) error {
 	case len(rooms) == 0:
 		return chat.ErrUnreached
 	}
-	return d.TellOwners(ctx, key, "owner.contact", "address", asCode(replyTo), "text", text.Forwarded("", said))
+	return d.TellOwners(ctx, key, "owner.contact", "address", asCode(replyTo), "text", text.Quote(said))
 }
 
 const mostAddress = 200 // characters of an address for a reply

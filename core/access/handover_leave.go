@@ -76,7 +76,7 @@ func (hs *Handovers) leave(ctx context.Context, q chat.Question) (string, error)
 	for id, desk := range staff {
 		if err == nil {
 			err = hs.tell(ctx, id, desk, "left/"+q.ID, "person.left_message", "user", text.Unmarked(Handover{Name: text.Label(q.Name)}.User(hs.Speak(ctx, id))), "platform", room.Connector,
-				"address", asCode(fields[0].Value), "text", text.Forwarded("", fields[1].Value))
+				"address", asCode(fields[0].Value), "text", text.Quote(fields[1].Value))
 		}
 	}
 	if err == nil && len(staff) == 0 { // the operator's page lists the message
