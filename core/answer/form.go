@@ -156,8 +156,8 @@ func (f Field) check(v lang.Voice, line string) (stored, problem string) {
 		return "", v.Say("form.date", "example", "2026-12-31")
 	}
 	n := utf8.RuneCountInString(value)
-	if least, most := f.bounds(0, maxValue); float64(n) < least || float64(n) > most {
-		return "", v.Say("form.length", "least", number(least), "most", number(most))
+	if least, most := f.bounds(1, maxValue); float64(n) < least || float64(n) > most {
+		return "", v.Say("form.length", "least", number(max(1, least)), "most", number(most))
 	}
 	if whole, err := regexp.Compile(f.Pattern); err != nil || !whole.MatchString(value) {
 		return "", v.Say("form.pattern")

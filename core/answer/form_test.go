@@ -166,3 +166,12 @@ func TestCheckFileFields(t *testing.T) {
 		}
 	}
 }
+
+// The reason why a text is too long does not say that an empty one would fit.
+func TestLengthOfText(t *testing.T) {
+	most := 3.0
+	_, problem, _ := answer.Fill(lang.Voice{}, []answer.Field{{Name: "f", Title: "Field", Kind: answer.TextField, Max: &most}}, "abcd", nil)
+	if want := "Field: it must have 1 to 3 characters."; problem != want {
+		t.Errorf("%q; want %q", problem, want)
+	}
+}
