@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -249,4 +250,23 @@ func TestServersFormOverACrash(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The form of a server is in the language of the user whose call it belongs to.
+func TestServersFormInTheUsersLanguage(t *testing.T) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		w, s := c.Platform.(buttonPlatform), withShopOf(c, &sdk.StreamableHTTPOptions{}, func(cfg *config.Config) { cfg.MCP[0].Tools.Read = []string{"list", "pick"} })
+		s.says = "ask"
+		c.Say(connectortest.Ada, c.ada, "/language de")
+		c.Pass(10 * time.Second)
+		c.queueCall("shop__pick", `{"item":"tea"}`, "Picked.")
+		c.Say(connectortest.Ada, c.ada, "Pick tea")
+		c.waitShown(c.ada, "Which size?")
+		c.Pass(2 * time.Second)
+		if got := strings.Join(c.since(c.ada, 0), "\n"); !strings.Contains(got, "fragt: Which size?") || !slices.Contains(w.Buttons(c.ada), "Lieber nicht") {
+			c.Errorf("a user who reads German gets %s with %q", got, w.Buttons(c.ada))
+		}
+		c.pressIn(w)(0)
+		c.waitShown(c.ada, "Picked.")
+	})
 }

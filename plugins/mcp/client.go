@@ -53,9 +53,9 @@ type client struct {
 	// mu guards the fields below. It is not held during requests to a server.
 	mu    sync.Mutex
 	state state
-	moved chan struct{}           // closed when state is replaced
-	calls map[string]*action.Call // in progress, by their tokens
-	shown map[string]string       // their last progress
+	moved chan struct{}      // closed when state is replaced
+	calls map[string]running // by their tokens
+	shown map[string]string  // their last progress
 	count int
 	stray string // a line of the standard output that is no message
 }
@@ -64,7 +64,7 @@ type client struct {
 func newClient(s Server, o Options) *client {
 	c := &client{
 		cfg: s, o: o, log: o.Log.With("mcp", s.Name), secrets: secretsOf(s), changed: make(chan struct{}, 1), suspect: make(chan struct{}, 1),
-		calls: map[string]*action.Call{}, shown: map[string]string{}, moved: make(chan struct{}),
+		calls: map[string]running{}, shown: map[string]string{}, moved: make(chan struct{}),
 		born: time.Now(), tried: make(chan struct{}),
 		state: state{err: errors.New("it has not been started yet"), since: time.Now()},
 	}

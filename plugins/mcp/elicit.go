@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/url"
 	"regexp"
 	"slices"
@@ -23,11 +22,12 @@ import (
 // elicit asks the user of the only call in progress: for the values of a form, or to open an address of the server, where secrets can be
 // typed without passing through the chat. It declines forms that seem to ask for a secret.
 func (c *client) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
-	call := c.only()
-	if call == nil {
+	current, ok := c.only()
+	if !ok {
 		return &sdk.ElicitResult{Action: "decline"}, nil
 	}
-	question := fmt.Sprintf("**%s** asks: %s", text.Label(c.cfg.Name), text.Quote(c.serverText(r.Params.Message, 500)))
+	call, ctx := current.Call, lang.With(ctx, current.voice)
+	question := lang.Say(ctx, "form.asks", "server", text.Label(c.cfg.Name), "text", text.Quote(c.serverText(r.Params.Message, 500)))
 	var content map[string]any
 	var declined bool
 	var err error

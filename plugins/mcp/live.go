@@ -10,16 +10,23 @@ import (
 
 	"parley/core/action"
 	"parley/core/text"
+	"parley/internal/lang"
 )
+
+// running is a call in progress, with the voice for its user. The context of a question of the server is that of the session.
+type running struct {
+	*action.Call
+	voice func() lang.Voice
+}
 
 // begin records that a call is in progress, and returns the token of its progress. end leaves its last progress in the
 // answer, and must be called. Tokens are unique, so late progress of another call is ignored.
-func (c *client) begin(call *action.Call) (token string, end func()) {
+func (c *client) begin(ctx context.Context, call *action.Call) (token string, end func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.count++
 	token = fmt.Sprintf("%s-%d", call.ID, c.count)
-	c.calls[token] = call
+	c.calls[token] = running{call, func() lang.Voice { return lang.Of(ctx) }}
 	return token, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -36,7 +43,7 @@ func (c *client) progress(_ context.Context, r *sdk.ProgressNotificationClientRe
 	token, _ := r.Params.ProgressToken.(string)
 	c.mu.Lock()
 	defer c.mu.Unlock() // so that nothing is shown after its end
-	call := c.calls[token]
+	call := c.calls[token].Call
 	if call == nil {
 		return
 	}
@@ -52,16 +59,12 @@ func (c *client) progress(_ context.Context, r *sdk.ProgressNotificationClientRe
 }
 
 // only returns the call in progress, if there is exactly one: a question of the server does not name the call that it belongs to.
-func (c *client) only() *action.Call {
+func (c *client) only() (call running, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.calls) != 1 {
-		return nil
+	for _, call = range c.calls { // the last one stays
 	}
-	for _, call := range c.calls {
-		return call
-	}
-	return nil
+	return call, len(c.calls) == 1
 }
 
 // readResource is READ_MCP_RESOURCE.

@@ -139,7 +139,7 @@ func (t *tool) Act(ctx context.Context, c *action.Call) (action.Result, error) {
 	if now < 0 {
 		return action.Result{}, fmt.Errorf("the MCP server %s has changed this tool; ask again", t.c.cfg.Name)
 	}
-	token, end := t.c.begin(c)
+	token, end := t.c.begin(ctx, c)
 	defer end()
 	params := &sdk.CallToolParams{Name: t.name, Arguments: c.Parameters}
 	params.SetProgressToken(token)
