@@ -59,6 +59,8 @@ func (rooms) Recent(context.Context, chat.RoomID, chat.MemoryKind, chat.Response
 
 func (rooms) OpenQuestions(context.Context, chat.RoomID) ([]chat.Question, error) { return nil, nil }
 
+func (rooms) Run(context.Context, chat.RunID) (chat.Run, error) { return chat.Run{}, chat.ErrNotFound }
+
 func (rooms) Memory(context.Context, chat.MemoryID) (chat.Memory, error) {
 	return chat.Memory{}, chat.ErrNotFound
 }
