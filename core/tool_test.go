@@ -74,6 +74,7 @@ func TestEveryBlockEndsOnce(t *testing.T) {
 		"it panics":           {[]step{call(0, "a", "DO", "{}")}, broken, nil, "It failed."},
 		"it takes too long":   {[]step{call(0, "a", "DO", "{}")}, takes(time.Hour), nil, "It failed."},
 		"unknown":             {[]step{call(0, "a", "DONT", "{}")}, nil, nil, "not valid"},
+		"refused":             {[]step{call(0, "a", "GUARDED", "{}")}, nil, nil, "The call was not made."},
 		"half its parameters": {[]step{call(0, "a", "DO", `{"x":`)}, nil, nil, "not valid"},
 		"the model breaks":    {[]step{call(0, "a", "DO", `{"x":`), fails(errors.New("cut"))}, nil, nil, llm.ProviderIssue.Sentence(lang.Voice{})},
 		"stopped while it runs": {[]step{call(0, "a", "DO", "{}")}, takes(time.Hour), func(n *process) { n.stopAnswer(room) },
@@ -85,6 +86,7 @@ func TestEveryBlockEndsOnce(t *testing.T) {
 		t.Run(name, subtest.Of(withHarness, func(w *harness) {
 			w.watchOnly()
 			w.addActions(&fakeAction{name: "DO", do: c.do})
+			w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "shop", Actions: []action.Action{&approvedAction{&fakeAction{name: "GUARDED"}, "kind"}}})
 			w.model.queue(c.script)
 			n := w.start()
 			acc := n.sendText("do it")

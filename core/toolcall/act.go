@@ -66,7 +66,7 @@ func (tc *Calls) Act(ctx context.Context, c llm.ToolCall) (result string, err er
 		return "", err
 	}
 	if refused != "" {
-		end.Error, end.Result = text.FirstSentence(refused, maxPublic), refused // the words of an approver are for the model and for owners
+		end.Error, end.Result = lang.Say(ctx, "tool.refused"), refused // the reason can contain the words of an approver: it is for the model and for owners
 		done := action.Acted{Action: t.Def.Name, Parameters: params, Err: refused}
 		tc.Acted = append(tc.Acted, done)
 		return done.ForModel(), tc.record(c, done, false)
