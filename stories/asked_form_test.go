@@ -94,6 +94,32 @@ func TestValueRightAfterAWrongOne(t *testing.T) {
 	})
 }
 
+// Messages right after a value, before the next field is asked for or the answer continues, do not end the form: the user is told to send them again.
+func TestMessagesRightAfterAValue(t *testing.T) {
+	onEachPlatform(t, nil, func(c *chatHarness) {
+		c.model.Queue(tableForm(), modelfake.Script{modelfake.Text("Booked.")})
+		c.Say(connectortest.Ada, c.ada, "A table, please")
+		c.waitAnywhere(c.ada, "Guests")
+		for _, value := range []string{"3", "24.12.2026", "Garden", "-"} {
+			c.Say(connectortest.Ada, c.ada, value)
+			if value != "Garden" { // the next field takes each text, if it is asked for by then
+				c.Say(connectortest.Ada, c.ada, "99")
+				c.Say(connectortest.Ada, c.ada, "Hello?")
+			}
+			c.Pass(10 * time.Second)
+		}
+		c.waitAnywhere(c.ada, "Booked.")
+		if got := c.modelRequest(1); !strings.Contains(got, wantTable) {
+			c.Errorf("the model reads %s; want %s", got, wantTable)
+		}
+		if got := strings.Join(connectortest.BotTexts(c, c.ada), "\n"); !strings.Contains(got, "send it again") {
+			c.Errorf("Ada reads %s", got)
+		}
+		c.Say(connectortest.Ada, c.ada, "Thanks")
+		c.waitAnywhere(c.ada, "You said: Thanks")
+	})
+}
+
 // On Discord a form is a modal. A wrong value is refused, and the form can be opened again; others can't open it.
 func TestFormIsAModal(t *testing.T) {
 	onDiscord(t, func(c *chatHarness, w *discordworld.Platform) {

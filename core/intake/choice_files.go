@@ -10,6 +10,7 @@ import (
 	"parley/core/answer"
 	"parley/core/attachment"
 	"parley/core/chat"
+	"parley/core/schedule"
 	"parley/internal/lang"
 )
 
@@ -34,6 +35,49 @@ func (cs *Choices) leftover(ctx context.Context, m chat.Message, asked []chat.Qu
 	}
 	return acc, err == nil, err
 }
+
+// early accepts m if it comes right after a value of a form, before the run has asked for the next field or could continue: m must not supersede the
+// form, and its author is told to send it again. asked are the open questions that m was compared with. ok is false for others, and while a user and a
+// person talk there (talks). It fails with the error of the store.
+func (cs *Choices) early(ctx context.Context, m chat.Message, asked []chat.Question, talks bool) (acc chat.Accepted, ok bool, err error) {
+	if talks || !canAnswer(m) {
+		return acc, false, nil
+	}
+	recent, err := cs.Store.Recent(ctx, m.Room, chat.KindCommand, 0, maxAnswers)
+	i := len(recent) - 1
+	for i >= 0 && (recent[i].Author != m.Author || recent[i].InReplyTo == "") {
+		i--
+	}
+	if err != nil || i < 0 {
+		return acc, false, err
+	}
+	q, err := cs.Store.QuestionOf(ctx, chat.RunID(recent[i].InReplyTo))
+	if err != nil || len(q.Fields) == 0 || (chat.Run{ID: q.Run}).Said() != recent[i].InReplyTo {
+		return acc, false, chat.Unless(err, chat.ErrNotFound)
+	}
+	waits := q.Open(time.Now()) && slices.Contains(q.For, m.Author) && !slices.ContainsFunc(asked, func(o chat.Question) bool { return o.ID == q.ID })
+	if q.By == m.Author {
+		form, declined, problem := q.Form(lang.Of(ctx))
+		supersedes := cs.Messages.Turns.PolicyFor(m.Place.Kind) == schedule.Supersede
+		waits = !declined && (problem != "" || answer.NextField(form.Fields) >= 0 || supersedes && slices.ContainsFunc(recent, func(o chat.Memory) bool {
+			return o.InReplyTo == recent[i].InReplyTo && time.Since(o.At) < formPause
+		}))
+	}
+	if !waits {
+		return acc, false, nil
+	}
+	asker, err := cs.Store.Run(ctx, q.Run)
+	if err != nil || asker.Outcome.Done() || asker.Ending != "" {
+		return acc, false, chat.Unless(err, chat.ErrNotFound)
+	}
+	if acc, err = cs.refuse(ctx, m, lang.Say(ctx, "form.early"), aboutForm, false); err == nil && acc.Refused == "" {
+		acc, err = cs.collect(ctx, q, asker, m, nil)
+	}
+	return acc, err == nil, err
+}
+
+// formPause is how long a run may take to continue after the last value of a form.
+const formPause = 5 * time.Second
 
 // collect adds files to q, which stays open for more or for another value, and stores m with them. A redelivery adds nothing. It fails with the error of the store.
 func (cs *Choices) collect(ctx context.Context, q chat.Question, asker chat.Run, m chat.Message, files []chat.Attachment) (chat.Accepted, error) {

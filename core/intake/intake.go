@@ -155,6 +155,9 @@ func (t *Intake) accept(ctx context.Context, m chat.Message) (chat.Accepted, err
 	if acc, ok, err := t.Choices.typed(ctx, m, asked, talks); ok || err != nil {
 		return acc, err
 	}
+	if acc, ok, err := t.Choices.early(ctx, m, asked, talks); ok || err != nil {
+		return acc, err
+	}
 	silent, err := t.Admission.Handovers.Relay(ctx, m)
 	if err != nil {
 		return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
