@@ -50,8 +50,8 @@ func TestActions(t *testing.T) {
 	tests := []struct{ name, parameters, want, fails string }{
 		{"ROLL_DICE", `{}`, "🎲 6", ""},
 		{"ROLL_DICE", `{"sides":20,"count":3}`, "🎲 20 + 20 + 20 = 60", ""},
-		{"ROLL_DICE", `{"sides":1}`, "", "sides: minimum"},
-		{"ROLL_DICE", `{"count":1000000000}`, "", "count: maximum"},
+		{"ROLL_DICE", `{"sides":1}`, "", "sides: 1 is less than 2"},
+		{"ROLL_DICE", `{"count":1000000000}`, "", "count: 1000000000 is greater than 20"},
 		{"ROLL_DICE", `{"sides":"six"}`, "", "parameters"},
 		{"TELL_TIME", `{}`, "Saturday, 1 January 2000, 00:00 UTC", ""},
 		{"TELL_TIME", `{"zone":"Local"}`, "Saturday, 1 January 2000, 00:00 UTC", ""},
