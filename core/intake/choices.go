@@ -347,22 +347,34 @@ func (cs *Choices) refuse(ctx context.Context, m chat.Message, why, about string
 	return chat.Accepted{Memory: m.ID}, cs.Pairing.Tell(ctx, chat.Notice{To: chat.Address{Room: m.Room}, Text: "⚠️ " + why, Key: about + string(m.ID)})
 }
 
-// tooLate reports whether m, in a talk with a person, replies to a request that has closed, and tells its author. It would otherwise go to the other
-// side. It fails with the error of the store.
+// tooLate reports whether m replies to a request that has closed, and tells its author: it is for no other request. In a talk with a person, any words
+// would otherwise go to the other side; elsewhere those that could decide the request, to the agent. It fails with the error of the store.
 func (cs *Choices) tooLate(ctx context.Context, m chat.Message, talks bool) (acc chat.Accepted, ok bool, err error) {
 	in, message := path.Split(string(m.InReplyTo)) // a platform can name a message with its chat or without
 	for _, name := range []string{message, path.Base(in) + "/" + message} {
-		if !talks || message == "" || err != nil {
+		if !m.Place.Kind.Private() || message == "" || err != nil {
 			break
 		}
 		run, failed := cs.Store.RunShowing(ctx, m.Room, false, name, cardDepth)
 		q, none := cs.Store.QuestionOf(ctx, run.ID)
-		if err = chat.Unless(cmp.Or(failed, none), chat.ErrNotFound); failed == nil && none == nil && q.Approval {
-			acc, err = cs.refuse(ctx, m, lang.Say(ctx, "choice.closed"), "late/", false)
+		err = chat.Unless(cmp.Or(failed, none), chat.ErrNotFound)
+		if failed != nil || none != nil || !q.Approval || !talks && !decides(q, m.Text) {
+			continue
+		}
+		if acc, known, err := firstDelivery(ctx, cs.Store, m.Memory); known || err != nil { // perhaps it has decided the request
 			return acc, true, err
 		}
+		acc, err = cs.refuse(ctx, m, lang.Say(ctx, "choice.closed"), "late/", false)
+		return acc, true, err
 	}
 	return chat.Accepted{}, false, err
+}
+
+// decides reports whether words of a reply can decide the request q.
+func decides(q chat.Question, words string) bool {
+	_, named := answer.Choices{Options: q.Options}.Named(words)
+	_, edits := chat.EditIn(words)
+	return named || edits || q.Replies || refuses(q, words)
 }
 
 // cardDepth is the number of turns that are searched for the request that a message replies to. A reply is seldom, and its words are for no other person.

@@ -71,28 +71,40 @@ func (s cardStore) QuestionOf(_ context.Context, run chat.RunID) (chat.Question,
 	if run == "" {
 		return chat.Question{}, chat.ErrNotFound
 	}
-	return chat.Question{Run: run, Approval: true}, nil
+	return chat.Question{Run: run, Approval: true, Options: []string{"Once", "Deny"}}, nil
 }
 
-// In a talk, a reply to a request that has closed is for no other person, even if many messages have passed since.
+func (s cardStore) Known(_ context.Context, m chat.Memory) (chat.Accepted, error) {
+	if m.ID == "again" {
+		return chat.Accepted{Memory: m.ID, Duplicate: true}, nil
+	}
+	return chat.Accepted{}, chat.ErrNotFound
+}
+
+// A reply to a request that has closed is for no other person and, if it could decide the request, not for the agent, even if many messages have passed since.
 func TestReplyToAnOldCard(t *testing.T) {
 	told := 0
 	cs := &Choices{Store: cardStore{since: 300}, Pairing: &access.Pairing{Tell: func(context.Context, chat.Notice) error { told++; return nil }}}
 	for name, c := range map[string]struct {
-		to    chat.MemoryID
-		talks bool
-		want  bool
+		id, to chat.MemoryID
+		text   string
+		talks  bool
+		want   bool
+		tells  int
 	}{
-		"the card":                {"card", true, true},
-		"the card, with its chat": {"42/card", true, true},
-		"another message":         {"other", true, false},
-		"no reply":                {"", true, false},
-		"outside of a talk":       {"card", false, false},
+		"the card":                      {"m", "card", "No", true, true, 1},
+		"the card, with its chat":       {"m", "42/card", "No", true, true, 1},
+		"another message":               {"m", "other", "Deny", true, false, 0},
+		"no reply":                      {"m", "", "Deny", true, false, 0},
+		"outside of a talk":             {"m", "card", "No", false, false, 0},
+		"outside of a talk, a refusal":  {"m", "card", "Deny: too dear", false, true, 1},
+		"outside of a talk, an edit":    {"m", "card", `Edit: {"a": 1}`, false, true, 1},
+		"the decision, delivered again": {"again", "card", "Deny", false, true, 0},
 	} {
 		told = 0
-		m := chat.Message{Memory: chat.Memory{ID: "m", Room: "room", InReplyTo: c.to}}
-		if _, ok, err := cs.tooLate(t.Context(), m, c.talks); ok != c.want || err != nil || told > 0 != c.want {
-			t.Errorf("%s: it is too late: %v, %v, and the author was told %d times; want %v", name, ok, err, told, c.want)
+		m := chat.Message{Memory: chat.Memory{ID: c.id, Room: "room", InReplyTo: c.to, Text: c.text}, Place: chat.Room{Kind: chat.Direct}}
+		if _, ok, err := cs.tooLate(t.Context(), m, c.talks); ok != c.want || err != nil || told != c.tells {
+			t.Errorf("%s: it is too late: %v, %v, and the author was told %d times; want %v, %d", name, ok, err, told, c.want, c.tells)
 		}
 	}
 }
